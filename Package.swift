@@ -1,0 +1,60 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One section per room, lowest line first; docs/architecture.md draws the same picture.
+// Rooms that touch no C are also checked for strict memory safety.
+
+let common: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .treatAllWarnings(as: .error),
+]
+let pure: [SwiftSetting] = common + [.strictMemorySafety()]
+
+let package = Package(
+  name: "ferry",
+  products: [.executable(name: "ferry", targets: ["ferry"])],
+  targets: [
+    // 0: C libraries
+    .systemLibrary(name: "CLinux"),
+    .systemLibrary(
+      name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+
+    // 1: no ferry room below
+    .target(name: "JSON", swiftSettings: common),
+    .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: common),
+
+    .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: common),
+    .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
+
+    // 2: vocabulary and protocol
+    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: pure),
+    .testTarget(
+      name: "TransferModelTests", dependencies: ["TransferModel"], swiftSettings: common),
+
+    .target(name: "JSONRPC", dependencies: ["CLinux", "JSON"], swiftSettings: common),
+    .testTarget(
+      name: "JSONRPCTests", dependencies: ["JSONRPC", "JSON"], swiftSettings: common),
+
+    // 3: one job each
+    .target(
+      name: "Configuration", dependencies: ["CYAML", "JSON", "TransferModel"],
+      swiftSettings: common),
+    .testTarget(
+      name: "ConfigurationTests", dependencies: ["Configuration", "JSON", "TransferModel"],
+      swiftSettings: common),
+
+    .target(
+      name: "LocalFiles", dependencies: ["CLinux", "TransferModel"], swiftSettings: common),
+    .testTarget(
+      name: "LocalFilesTests", dependencies: ["LocalFiles", "TransferModel"],
+      swiftSettings: common),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,46 @@
+#pragma once
+// What Glibc's own module hides behind macros or does not declare: each function below exists
+// because Swift cannot make the call itself.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/// ioctl(2) FICLONE: shares the extents of `from` with `to` (btrfs, XFS).
+static inline int clinux_ficlone(int to, int from) { return ioctl(to, FICLONE, from); }
+
+/// copy_file_range(2) with explicit offsets.
+static inline ssize_t clinux_copy_file_range(int from, int64_t from_offset, int to,
+                                             int64_t to_offset, size_t length) {
+  off64_t a = from_offset, b = to_offset;
+  return syscall(SYS_copy_file_range, from, &a, to, &b, length, 0u);
+}
+
+/// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST rather than replace.
+static inline int clinux_rename_noreplace(const char *from, const char *to) {
+  return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1u);
+}
+
+/// fallocate(2) without glibc's fall-back that writes zeros.
+static inline int clinux_fallocate(int fd, int keep_size, int64_t offset, int64_t length) {
+  return (int)syscall(SYS_fallocate, fd, keep_size ? 1 : 0, offset, length);
+}
+
+/// open(2) without its variadic mode.
+static inline int clinux_open(const char *path, int flags, unsigned mode) {
+  return open(path, flags, mode);
+}
+
+/// fcntl(2) with an int argument.
+static inline int clinux_fcntl(int fd, int command, int argument) {
+  return fcntl(fd, command, argument);
+}

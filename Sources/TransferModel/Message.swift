@@ -1,0 +1,105 @@
+package import JSON
+
+/// A file shared on a channel.
+package struct SharedFile: Sendable, Equatable {
+  /// Given by the remote.
+  package var id: String
+  package var name: String
+  /// Bytes; nil where the remote does not say.
+  package var size: Int64?
+  package var contentType: String?
+  /// Lower-case hexadecimal, where known.
+  package var sha256: String?
+  /// Milliseconds since 1970.
+  package var createdMs: Int64?
+
+  /// Makes a file as a remote reports it.
+  package init(
+    id: String, name: String, size: Int64? = nil, contentType: String? = nil,
+    sha256: String? = nil, createdMs: Int64? = nil
+  ) {
+    self.id = id
+    self.name = name
+    self.size = size
+    self.contentType = contentType
+    self.sha256 = sha256
+    self.createdMs = createdMs
+  }
+}
+
+/// One page of a channel's files.
+package struct FilePage: Sendable, Equatable {
+  package var files: [SharedFile]
+  /// Where the next page starts; nil on the last.
+  package var next: String?
+
+  /// Makes a page.
+  package init(files: [SharedFile], next: String?) {
+    self.files = files
+    self.next = next
+  }
+}
+
+/// What is told to a channel's subscribers about a file.
+package struct Announcement: Sendable, Equatable {
+  package var channel: String
+  package var fileID: String
+  package var fileName: String
+  /// The host's own content and metadata, kept byte for byte.
+  package var message: RawJSON?
+  package var meta: RawJSON?
+  /// Whether history keeps it.
+  package var store: Bool
+  /// Whole hours that history keeps it; 0: the remote's own policy.
+  package var ttlHours: Int64
+  package var customMessageType: String?
+  /// Who sends it; shown to subscribers.
+  package var publisher: String?
+
+  /// Makes an announcement.
+  package init(
+    channel: String, fileID: String, fileName: String, message: RawJSON? = nil,
+    meta: RawJSON? = nil, store: Bool = true, ttlHours: Int64 = 0,
+    customMessageType: String? = nil, publisher: String? = nil
+  ) {
+    self.channel = channel
+    self.fileID = fileID
+    self.fileName = fileName
+    self.message = message
+    self.meta = meta
+    self.store = store
+    self.ttlHours = ttlHours
+    self.customMessageType = customMessageType
+    self.publisher = publisher
+  }
+}
+
+/// A message as a channel's subscriber or its history gets it.
+package struct ChannelMessage: Sendable, Equatable {
+  package var channel: String
+  package var timetoken: Timetoken
+  package var publisher: String?
+  package var customMessageType: String?
+  package var message: RawJSON?
+  package var meta: RawJSON?
+  /// The file it announces.
+  package var file: SharedFile?
+  /// Where the file can be had, usable as it is.
+  package var fileURL: String?
+
+  /// Makes a message.
+  package init(
+    channel: String, timetoken: Timetoken, publisher: String? = nil,
+    customMessageType: String? = nil, message: RawJSON? = nil, meta: RawJSON? = nil,
+    file: SharedFile? = nil, fileURL: String? = nil
+  ) {
+    self.channel = channel
+    self.timetoken = timetoken
+    self.publisher = publisher
+    self.customMessageType = customMessageType
+    self.message = message
+    self.meta = meta
+    self.file = file
+    self.fileURL = fileURL
+  }
+}

@@ -1,0 +1,67 @@
+/// What went wrong, in the one shape every room throws and every error reply carries.
+///
+/// `code` is the contract; `message` is for people and says what failed, on what, and what to do.
+/// Never put a key, a token or a signed URL into any field.
+package struct TransferError: Error, Sendable, Equatable {
+  /// The closed list of failures; equal to the schema's list.
+  package var code: ErrorCode
+  /// What failed and what to do about it, for people.
+  package var message: String
+  /// Where in a transfer it happened.
+  package var phase: Phase?
+  /// Overrides the code's own advice on whether trying again unchanged can help.
+  package var retryableOverride: Bool?
+  /// How long to wait before trying again, in milliseconds.
+  package var retryAfterMs: Int64?
+  /// The status of the HTTP answer that caused it.
+  package var httpStatus: Int?
+  /// The remote's own code and words, redacted, at most 1 KiB.
+  package var serverCode: String?
+  package var serverMessage: String?
+  /// What kind of id is unknown, or which argument is wrong (a JSON pointer).
+  package var field: String?
+  /// The failure below this one.
+  package var cause: Cause?
+  /// Whether the bytes were stored although the whole failed (file/send).
+  package var fileUploaded: Bool?
+  /// Id and name of a file that was stored but not announced.
+  package var fileID: String?
+  package var fileName: String?
+
+  /// The part of a failure below that is worth telling.
+  package struct Cause: Sendable, Equatable {
+    package var code: ErrorCode
+    package var httpStatus: Int?
+
+    /// Makes a cause from the code below and, where HTTP was spoken, its status.
+    package init(code: ErrorCode, httpStatus: Int? = nil) {
+      self.code = code
+      self.httpStatus = httpStatus
+    }
+  }
+
+  /// The step of a transfer or call in which it failed.
+  package enum Phase: String, Sendable, CaseIterable {
+    case prepare, upload, finish, publish, download, list, delete, subscribe
+  }
+
+  /// Makes an error; everything else is set on the value.
+  package init(
+    _ code: ErrorCode, _ message: String, phase: Phase? = nil, field: String? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.phase = phase
+    self.field = field
+  }
+
+  /// Whether trying again unchanged can help.
+  package var isRetryable: Bool { retryableOverride ?? code.isRetryable }
+
+  /// The same error, placed in a phase unless it has one already.
+  package func during(_ phase: Phase) -> TransferError {
+    var error = self
+    error.phase = self.phase ?? phase
+    return error
+  }
+}
