@@ -1,0 +1,40 @@
+# Every target makes ready what it needs; the work itself is in scripts/.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build test check demo bench format clean
+
+FERRY := .build/release/ferry
+ready = . scripts/lib.sh && PATH=$$(swift_path) && export PATH
+
+help: ## these lines
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do \
+	  printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+setup: ## install what building and testing need (apt-get packages, Python tools in .venv)
+	@scripts/setup
+
+build: ## build the release binary .build/release/ferry
+	@scripts/setup build
+	@$(ready) && swift build -c release --static-swift-stdlib --product ferry
+
+test: ## build, then run every test: Swift units, end to end, Python client
+	@scripts/setup
+	@$(ready) && .venv/bin/python scripts/test
+
+check: ## format, imports, linkage, docs, generated files, Python lint; one line each
+	@scripts/setup
+	@$(ready) && .venv/bin/python scripts/check
+
+demo: build ## see it work: share a file between two processes on this machine
+	@$(ready) && "$$(find_python)" scripts/demo.py
+
+bench: build ## measure against cp, sha256sum, node and cat on this machine
+	@$(ready) && "$$(find_python)" Benchmarks/run
+
+format: ## rewrite Swift, and Python where ruff can, in the house style
+	@scripts/setup
+	@$(ready) && .venv/bin/python scripts/check --format
+
+clean: ## remove what was built (.build) and the Python tools (.venv)
+	rm -rf .build .venv

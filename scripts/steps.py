@@ -1,0 +1,84 @@
+"""Running one command of a check or a test: quiet, timed, bounded, its output kept in a log."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / ".build" / "logs"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did: its exit code (None: it ran out of time), output, log and seconds."""
+
+    code: int | None
+    output: str
+    log: Path
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0
+
+    def excerpt(self, start: str | None = None, limit: int = 60) -> str:
+        """The part worth reading: from the first line with `start`, or the errors, or the end."""
+        lines = self.output.rstrip().splitlines()
+        found = [n for n, line in enumerate(lines) if start and start in line]
+        errors = [line for line in lines if "error:" in line]
+        if found:
+            shown = lines[found[0] : found[0] + limit]
+        elif errors:
+            shown = errors[:limit]
+        else:
+            shown = lines[-limit:]
+        if self.code is None:
+            shown.append(f"stopped: still running after {self.seconds:.0f} s")
+        shown.append(f"(all of it: {self.log.relative_to(ROOT)})")
+        return "\n".join(f"    {line}" for line in shown)
+
+
+def run(name: str, command: list[str], seconds: float, **environment: str) -> Outcome:
+    """Runs `command` at the checkout's root without stdin, killing its group after `seconds`."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / f"{name}.log"
+    began = time.monotonic()
+    code: int | None
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            code = None
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+            raise
+    return Outcome(code, log.read_text("utf-8", "replace"), log, time.monotonic() - began)
+
+
+def release_build() -> Outcome:
+    """The build that `make build` makes, so that nothing is built twice."""
+    command = "swift build -c release --static-swift-stdlib --product ferry"
+    return run("build-release", command.split(), seconds=1500)
+
+
+def debug_build() -> Outcome:
+    """Everything with its tests; an import of a room that the manifest does not allow fails it."""
+    command = "swift build --build-tests --explicit-target-dependency-import-check error"
+    return run("build-debug", command.split(), seconds=1500)
