@@ -32,7 +32,7 @@ demo: build ## see it work: share a file between two processes on this machine
 bench: build ## measure against cp, sha256sum, node and cat on this machine
 	@$(ready) && "$$(find_python)" Benchmarks/run
 
-format: ## rewrite Swift, and Python where ruff can, in the house style
+format: ## rewrite Swift in the house style, and sort the imports of Python
 	@scripts/setup
 	@$(ready) && .venv/bin/python scripts/check --format
 
