@@ -44,3 +44,16 @@ static inline int clinux_open(const char *path, int flags, unsigned mode) {
 static inline int clinux_fcntl(int fd, int command, int argument) {
   return fcntl(fd, command, argument);
 }
+
+/// openat(2) without its variadic mode.
+static inline int clinux_openat(int folder, const char *path, int flags, unsigned mode) {
+  return openat(folder, path, flags, mode);
+}
+
+/// renameat2(2) within one folder with RENAME_NOREPLACE: fails with EEXIST rather than replace.
+static inline int clinux_renameat_noreplace(int folder, const char *from, const char *to) {
+  return (int)syscall(SYS_renameat2, folder, from, folder, to, 1u);
+}
+
+/// flock(2), whose name Swift gives to the struct.
+static inline int clinux_flock(int fd, int operation) { return flock(fd, operation); }

@@ -1,0 +1,48 @@
+import CLinux
+import Glibc
+package import TransferModel
+
+extension PartFile {
+  /// Removes the parts that processes which are gone left in a folder.
+  ///
+  /// A part is removed only where its name has the form of a part, it is a regular file of mode
+  /// 0600 of this user, and its lock can be taken, which a living owner prevents.
+  ///
+  /// - Parameters:
+  ///   - directory: absolute; one that does not exist holds no parts.
+  ///   - matching: asked with the name of each part; false leaves it.
+  /// - Returns: how many were removed.
+  package static func sweep(
+    _ directory: String, matching: (String) -> Bool = { _ in true }
+  ) throws(TransferError) -> Int {
+    guard let stream = opendir(directory) else {
+      if errno == ENOENT { return 0 }
+      throw .fromErrno(errno, doing: "list", path: directory)
+    }
+    defer { closedir(stream) }
+    let folder = dirfd(stream)
+    var removed = 0
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+        tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if PartName.isOne(name), matching(name), remove(name, from: folder) { removed += 1 }
+    }
+    return removed
+  }
+
+  private static func remove(_ name: String, from folder: Int32) -> Bool {
+    let number = clinux_openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+    guard number >= 0 else { return false }
+    let file = Descriptor(number: number)
+    guard FileLock.take(file.number) == .taken else { return false }
+    var opened = stat()
+    var named = stat()
+    // Published or replaced since it was listed: then the name stands for another file.
+    guard fstat(file.number, &opened) == 0, PartName.isOurs(opened),
+      fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
+      opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
+    else { return false }
+    return unlinkat(folder, name, 0) == 0
+  }
+}
