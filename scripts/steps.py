@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -11,6 +12,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".build" / "logs"
+# Tools keep their caches with what is built, out of the checkout.
+CACHES = {
+    name: str(ROOT / ".build" / name.lower()) for name in ("MYPY_CACHE_DIR", "RUFF_CACHE_DIR")
+}
+# As compilers and linters write it: "error: …" or "file:line:column: error: …".
+ERROR = re.compile(r"(\S+:\d+(:\d+)?: )?error: ")
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class Outcome:
         """The part worth reading: from the first line with `start`, or the errors, or the end."""
         lines = self.output.rstrip().splitlines()
         found = [n for n, line in enumerate(lines) if start and start in line]
-        errors = [line for line in lines if "error:" in line]
+        errors = list(dict.fromkeys(line for line in lines if ERROR.match(line)))
         if found:
             shown = lines[found[0] : found[0] + limit]
         elif errors:
@@ -43,7 +50,7 @@ class Outcome:
         return "\n".join(f"    {line}" for line in shown)
 
 
-def run(name: str, command: list[str], seconds: float, **environment: str) -> Outcome:
+def run(name: str, command: list[str], seconds: float) -> Outcome:
     """Runs `command` at the checkout's root without stdin, killing its group after `seconds`."""
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{name}.log"
@@ -53,7 +60,7 @@ def run(name: str, command: list[str], seconds: float, **environment: str) -> Ou
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, **environment},
+            env={**os.environ, **CACHES},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
