@@ -36,7 +36,8 @@ package enum Base64 {
   }
 
   private static func encode(
-    _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<UInt8>
+    _ bytes: UnsafeRawBufferPointer,
+    into output: UnsafeMutableBufferPointer<UInt8>
   ) {
     pairs.withUnsafeBufferPointer { pairs in
       let whole = bytes.count / 3
@@ -63,7 +64,8 @@ package enum Base64 {
 
   /// False where a character is not of the alphabet or a bit behind the last byte is set.
   private static func decode(
-    _ text: UnsafeBufferPointer<UInt8>, padding: Int,
+    _ text: UnsafeBufferPointer<UInt8>,
+    padding: Int,
     into output: UnsafeMutableBufferPointer<UInt8>
   ) -> Bool {
     values.withUnsafeBufferPointer { values in
@@ -91,7 +93,8 @@ package enum Base64 {
   }
 
   private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+  )
 
   /// Two characters per twelve bits: half the look-ups of one per six.
   private static let pairs: [UInt16] = (0..<4096).map {

@@ -86,7 +86,9 @@ private struct DigestContext: ~Copyable, @unchecked Sendable {
     [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { output, count in
       var length: UInt32 = 0
       Self.check(
-        EVP_DigestFinal_ex(pointer, output.baseAddress, &length), "EVP_DigestFinal_ex")
+        EVP_DigestFinal_ex(pointer, output.baseAddress, &length),
+        "EVP_DigestFinal_ex"
+      )
       count = Int(length)
     }
   }

@@ -10,7 +10,9 @@ struct Descriptor: ~Copyable, Sendable {
 
   /// open(2), close-on-exec; a text with a NUL would name another file in C and is refused.
   static func open(
-    _ path: String, _ flags: Int32, doing: String
+    _ path: String,
+    _ flags: Int32,
+    doing: String
   ) throws(TransferError) -> Descriptor {
     try requirePlain(path)
     while true {
@@ -25,7 +27,10 @@ struct Descriptor: ~Copyable, Sendable {
   ///
   /// No path is followed, so nothing put in its place meanwhile can be opened instead.
   static func reopen(
-    _ number: Int32, _ flags: Int32, doing: String, path: String
+    _ number: Int32,
+    _ flags: Int32,
+    doing: String,
+    path: String
   ) throws(TransferError) -> Descriptor {
     let link = procLink(number)
     while true {
@@ -34,7 +39,9 @@ struct Descriptor: ~Copyable, Sendable {
       if opened >= 0 { return Descriptor(number: opened) }
       if code == ENOENT {
         throw TransferError(
-          .unknown, "Cannot \(doing) '\(TransferError.shown(path))': mount /proc, it is needed.")
+          .unknown,
+          "Cannot \(doing) '\(TransferError.shown(path))': mount /proc, it is needed."
+        )
       }
       if code != EINTR { throw .fromErrno(code, doing: doing, path: path) }
     }
@@ -55,18 +62,27 @@ struct Descriptor: ~Copyable, Sendable {
       let length = buffer.baseAddress.map { readlink(procLink(number), $0, buffer.count) } ?? -1
       guard length > 0, length < buffer.count else { return nil }
       return String(
-        decoding: UnsafeRawBufferPointer(buffer).prefix(length), as: UTF8.self)
+        decoding: UnsafeRawBufferPointer(buffer).prefix(length),
+        as: UTF8.self
+      )
     }
   }
 
   /// pread(2) until the buffer is full or the file ends; returns how much was read.
   static func read(
-    _ number: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, path: String?
+    _ number: Int32,
+    at offset: Int64,
+    into buffer: UnsafeMutableRawBufferPointer,
+    path: String?
   ) throws(TransferError) -> Int {
     var done = 0
     while done < buffer.count {
       let count = pread(
-        number, buffer.baseAddress.map { $0 + done }, buffer.count - done, Int(offset) + done)
+        number,
+        buffer.baseAddress.map { $0 + done },
+        buffer.count - done,
+        Int(offset) + done
+      )
       if count > 0 {
         done += count
       } else if count == 0 {
@@ -80,12 +96,19 @@ struct Descriptor: ~Copyable, Sendable {
 
   /// pwrite(2) of all bytes.
   static func write(
-    _ number: Int32, at offset: Int64, _ bytes: UnsafeRawBufferPointer, path: String?
+    _ number: Int32,
+    at offset: Int64,
+    _ bytes: UnsafeRawBufferPointer,
+    path: String?
   ) throws(TransferError) {
     var done = 0
     while done < bytes.count {
       let count = pwrite(
-        number, bytes.baseAddress.map { $0 + done }, bytes.count - done, Int(offset) + done)
+        number,
+        bytes.baseAddress.map { $0 + done },
+        bytes.count - done,
+        Int(offset) + done
+      )
       if count >= 0 {
         done += count
       } else if errno != EINTR {
@@ -101,7 +124,9 @@ struct Descriptor: ~Copyable, Sendable {
     }
     if path.utf8.contains(0) {
       throw TransferError(
-        .invalidArgument, "The path of the file has a NUL character; leave it out.")
+        .invalidArgument,
+        "The path of the file has a NUL character; leave it out."
+      )
     }
   }
 

@@ -24,17 +24,26 @@ package final class FileCopy: Sendable {
 
   /// Copies a range by copy_file_range(2), or by reading and writing.
   ///
-  /// - Parameter length: at most what may pass between two looks at a cancel or a pause; a few
-  ///   dozen MiB take some ten milliseconds.
+  /// Between two looks at a cancel or a pause passes one slice: a few dozen MiB are right.
+  ///
   /// - Returns: the bytes copied; fewer than `length` only where the source ended.
+  /// - Throws: `ERR_DISK_FULL` and what else system calls fail with.
   package func copySlice(
-    from source: Int32, at sourceOffset: Int64, to target: Int32, at targetOffset: Int64,
+    from source: Int32,
+    at sourceOffset: Int64,
+    to target: Int32,
+    at targetOffset: Int64,
     length: Int
   ) throws(TransferError) -> Int {
     var done = 0
     while done < length, !kernelRefused.load(ordering: .relaxed) {
       let count = clinux_copy_file_range(
-        source, sourceOffset + Int64(done), target, targetOffset + Int64(done), length - done)
+        source,
+        sourceOffset + Int64(done),
+        target,
+        targetOffset + Int64(done),
+        length - done
+      )
       if count > 0 {
         done += count
         continue
@@ -53,20 +62,32 @@ package final class FileCopy: Sendable {
     guard done < length else { return done }
     return try done
       + readAndWrite(
-        from: source, at: sourceOffset + Int64(done), to: target, at: targetOffset + Int64(done),
-        length: length - done)
+        from: source,
+        at: sourceOffset + Int64(done),
+        to: target,
+        at: targetOffset + Int64(done),
+        length: length - done
+      )
   }
 
   private func readAndWrite(
-    from source: Int32, at sourceOffset: Int64, to target: Int32, at targetOffset: Int64,
+    from source: Int32,
+    at sourceOffset: Int64,
+    to target: Int32,
+    at targetOffset: Int64,
     length: Int
   ) throws(TransferError) -> Int {
     try FileScan.forEachChunk(
-      of: source, in: sourceOffset..<(sourceOffset + Int64(length)),
+      of: source,
+      in: sourceOffset..<(sourceOffset + Int64(length)),
       bufferBytes: Self.bufferBytes
     ) { chunk, offset throws(TransferError) in
       try Descriptor.write(
-        target, at: targetOffset + (offset - sourceOffset), chunk, path: nil)
+        target,
+        at: targetOffset + (offset - sourceOffset),
+        chunk,
+        path: nil
+      )
     }
   }
 }

@@ -12,9 +12,12 @@ package enum FileScan {
   ///   - bufferBytes: the size of a piece; the last one may be smaller.
   ///   - body: takes the piece; what it throws ends the scan.
   /// - Returns: the bytes read; fewer than the range has only where the file ended.
+  /// - Throws: what `body` throws, and what reading fails with.
   @discardableResult
   package static func forEachChunk(
-    of descriptor: Int32, in range: Range<Int64>, bufferBytes: Int = 256 << 10,
+    of descriptor: Int32,
+    in range: Range<Int64>,
+    bufferBytes: Int = 256 << 10,
     _ body: (UnsafeRawBufferPointer, _ offset: Int64) throws(TransferError) -> Void
   ) throws(TransferError) -> Int {
     let size = Int(min(Int64(bufferBytes), range.upperBound - range.lowerBound))

@@ -15,11 +15,15 @@ extension PartFile {
   ///   - durable: whether content and name are on the disk when this returns.
   /// - Throws: `ERR_TARGET_EXISTS`, `ERR_INVALID_FILE_OBJECT`, and what system calls fail with.
   package func publish(
-    overwrite: Bool, mode: UInt32 = 0o666, durable: Bool = true
+    overwrite: Bool,
+    mode: UInt32 = 0o666,
+    durable: Bool = true
   ) throws(TransferError) {
     guard fate.withLock({ $0 }) == .writing else {
       throw TransferError(
-        .cancelled, "'\(TransferError.shown(targetPath))' was given up before it was complete.")
+        .cancelled,
+        "'\(TransferError.shown(targetPath))' was given up before it was complete."
+      )
     }
     try folder.requireFree(name, overwrite: overwrite, targetPath: targetPath)
     try releaseUnusedSpace()
@@ -86,7 +90,9 @@ private enum Umask {
     var line = [CChar](repeating: 0, count: 256)
     while fgets(&line, Int32(line.count), status) != nil {
       let text = String(
-        decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) },
+        as: UTF8.self
+      )
       guard text.hasPrefix("Umask:") else { continue }
       return UInt32(text.dropFirst(6).drop { $0 == "\t" || $0 == " " }, radix: 8) ?? fallback
     }

@@ -12,8 +12,10 @@ extension PartFile {
   ///   - directory: absolute; one that does not exist holds no parts.
   ///   - matching: asked with the name of each part; false leaves it.
   /// - Returns: how many were removed.
+  /// - Throws: `ERR_FILE_ACCESS_DENIED` and the like where the folder cannot be listed.
   package static func sweep(
-    _ directory: String, matching: (String) -> Bool = { _ in true }
+    _ directory: String,
+    matching: (String) -> Bool = { _ in true }
   ) throws(TransferError) -> Int {
     guard let stream = opendir(directory) else {
       if errno == ENOENT { return 0 }

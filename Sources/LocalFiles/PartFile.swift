@@ -34,17 +34,24 @@ package final class PartFile: Sendable {
   ///   - targetPath: absolute; its folder must exist.
   ///   - overwrite: whether a regular file or a symbolic link there may be replaced.
   ///   - roots: where the folder must lie after symbolic links.
+  /// - Returns: an empty file, locked.
   /// - Throws: `ERR_TARGET_EXISTS`, `ERR_INVALID_FILE_OBJECT` for a folder or a device there,
   ///   `ERR_FILE_NOT_FOUND` where the folder is missing, `ERR_FILE_ACCESS_DENIED`, `ERR_DISK_FULL`.
   package static func create(
-    for targetPath: String, overwrite: Bool, within roots: Roots = .anywhere
+    for targetPath: String,
+    overwrite: Bool,
+    within roots: Roots = .anywhere
   ) throws(TransferError) -> PartFile {
     let (folder, name) = try TargetFolder.open(of: targetPath, within: roots)
     try folder.requireFree(name, overwrite: overwrite, targetPath: targetPath)
     while true {
       let partName = PartName.make(for: name)
       let number = clinux_openat(
-        folder.number, partName, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        folder.number,
+        partName,
+        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+        0o600
+      )
       let code = errno
       guard number >= 0 else {
         if code == EEXIST || code == EINTR { continue }
@@ -65,10 +72,13 @@ package final class PartFile: Sendable {
   ///   - path: the part's own path.
   ///   - targetPath: its target, in the same folder.
   ///   - roots: where the folder must lie after symbolic links.
+  /// - Returns: the part with what it holds, locked again.
   /// - Throws: `ERR_FILE_NOT_FOUND` where it is gone, `ERR_INVALID_FILE_OBJECT` where it is not the
   ///   regular file that was kept, `ERR_UNKNOWN` (retryable) while another process writes it.
   package static func reopen(
-    _ path: String, for targetPath: String, within roots: Roots = .anywhere
+    _ path: String,
+    for targetPath: String,
+    within roots: Roots = .anywhere
   ) throws(TransferError) -> PartFile {
     let (folder, name) = try TargetFolder.open(of: targetPath, within: roots)
     let partName = ObjectReference.lastComponent(of: path)
@@ -77,30 +87,40 @@ package final class PartFile: Sendable {
     else {
       throw TransferError(
         .invalidArgument,
-        "'\(TransferError.shown(path))' is no part of '\(TransferError.shown(targetPath))'.")
+        "'\(TransferError.shown(path))' is no part of '\(TransferError.shown(targetPath))'."
+      )
     }
     let number = clinux_openat(
-      folder.number, partName, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+      folder.number,
+      partName,
+      O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+      0
+    )
     guard number >= 0 else { throw .fromErrno(errno, doing: "go on with", path: path) }
     let file = Descriptor(number: number)
     guard FileLock.take(number) != .held else {
       var error = TransferError(
         .unknown,
         "'\(TransferError.shown(path))' is being written by another process; "
-          + "try again when that has ended.")
+          + "try again when that has ended."
+      )
       error.retryableOverride = true
       throw error
     }
     guard PartName.isOurs(try Descriptor.status(number, path: path)) else {
       throw TransferError(
         .invalidFileObject,
-        "'\(TransferError.shown(path))' is not the part that was left; start the transfer anew.")
+        "'\(TransferError.shown(path))' is not the part that was left; start the transfer anew."
+      )
     }
     return PartFile(folder, partName: partName, name: name, targetPath: targetPath, file: file)
   }
 
   private init(
-    _ folder: TargetFolder, partName: String, name: String, targetPath: String,
+    _ folder: TargetFolder,
+    partName: String,
+    name: String,
+    targetPath: String,
     file: consuming Descriptor
   ) {
     self.folder = folder

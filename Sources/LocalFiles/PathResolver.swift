@@ -9,9 +9,11 @@ package enum PathResolver {
   /// - Parameters:
   ///   - path: a path, or a text that starts with `file:/`.
   ///   - root: an absolute folder that relative paths start from.
+  /// - Returns: an absolute path.
   /// - Throws: `ERR_INVALID_ARGUMENT` for an empty path, NUL, or a URI that names no local file.
   package static func resolve(
-    _ path: String, relativeTo root: String
+    _ path: String,
+    relativeTo root: String
   ) throws(TransferError) -> String {
     if path.utf8.prefix(6).elementsEqual("file:/".utf8, by: { $0 | 0x20 == $1 | 0x20 }) {
       return try local(uri: path)
@@ -38,7 +40,8 @@ package enum PathResolver {
   }
 
   private static func percentDecoded(
-    _ text: Substring.UTF8View, of uri: String
+    _ text: Substring.UTF8View,
+    of uri: String
   ) throws(TransferError) -> String {
     var bytes: [UInt8] = []
     var rest = text
@@ -76,6 +79,8 @@ package enum PathResolver {
 
   private static func refused(_ uri: String, _ why: String) -> TransferError {
     TransferError(
-      .invalidArgument, "The URI '\(TransferError.shown(uri))' is no local file: \(why).")
+      .invalidArgument,
+      "The URI '\(TransferError.shown(uri))' is no local file: \(why)."
+    )
   }
 }

@@ -22,7 +22,9 @@ package struct Roots: Sendable, Equatable {
     for folder in folders
     where folder.utf8.first != UInt8(ascii: "/") || folder.utf8.contains(0) {
       throw TransferError(
-        .config, "The root '\(TransferError.shown(folder))' is not an absolute path; write it out.")
+        .config,
+        "The root '\(TransferError.shown(folder))' is not an absolute path; write it out."
+      )
     }
     self.folders = folders
   }
@@ -38,7 +40,9 @@ package struct Roots: Sendable, Equatable {
 
   /// Checks what a descriptor stands for, whatever its path leads to by now.
   ///
-  /// - Parameter path: the path it was opened by, for the message.
+  /// - Parameters:
+  ///   - descriptor: open, also with `O_PATH`.
+  ///   - path: the path it was opened by, for the message.
   /// - Throws: `ERR_FILE_ACCESS_DENIED`.
   package func check(opened descriptor: Int32, path: String) throws(TransferError) {
     guard !folders.isEmpty else { return }
@@ -59,7 +63,8 @@ package struct Roots: Sendable, Equatable {
     return TransferError(
       .fileAccessDenied,
       "'\(TransferError.shown(path))' lies outside the folders allowed by limits.roots: \(list). "
-        + "Use a file there, or add its folder to limits.roots.")
+        + "Use a file there, or add its folder to limits.roots."
+    )
   }
 
   /// The real path of the part that exists, followed by the rest; nil where the rest goes up.

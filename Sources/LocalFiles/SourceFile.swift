@@ -31,10 +31,12 @@ package final class SourceFile: Sendable {
   /// - Parameters:
   ///   - path: absolute (see `PathResolver`).
   ///   - roots: where it must lie after symbolic links.
+  /// - Returns: the open file.
   /// - Throws: `ERR_FILE_NOT_FOUND`, `ERR_FILE_ACCESS_DENIED`, `ERR_INVALID_FILE_OBJECT` for what
   ///   is no regular file, `ERR_INVALID_ARGUMENT` for a path no file can have.
   package static func open(
-    _ path: String, within roots: Roots = .anywhere
+    _ path: String,
+    within roots: Roots = .anywhere
   ) throws(TransferError) -> SourceFile {
     try roots.check(path)
     let found = try Descriptor.open(path, O_PATH, doing: "open")
@@ -42,7 +44,11 @@ package final class SourceFile: Sendable {
     try requireRegular(Descriptor.status(found.number, path: path).st_mode, path: path)
     // O_NONBLOCK: reading some files of /proc waits for events.
     let descriptor = try Descriptor.reopen(
-      found.number, O_RDONLY | O_NONBLOCK | O_NOCTTY, doing: "open", path: path)
+      found.number,
+      O_RDONLY | O_NONBLOCK | O_NOCTTY,
+      doing: "open",
+      path: path
+    )
     let identity = try settledIdentity(descriptor.number, path: path)
     posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
     return SourceFile(path: path, identity: identity, descriptor: descriptor)
@@ -53,7 +59,8 @@ package final class SourceFile: Sendable {
   /// - Returns: the bytes read; fewer than the buffer holds only at the announced end.
   /// - Throws: `ERR_FILE_CHANGED` where the file ends before its announced size.
   package func read(
-    at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    at offset: Int64,
+    into buffer: UnsafeMutableRawBufferPointer
   ) throws(TransferError) -> Int {
     let wanted = Int(max(0, min(Int64(buffer.count), size - offset)))
     let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
@@ -78,14 +85,16 @@ package final class SourceFile: Sendable {
     TransferError(
       .fileChanged,
       "'\(TransferError.shown(path))' changed while it was read: it had \(size) bytes and \(how). "
-        + "Send it again once nothing writes to it.")
+        + "Send it again once nothing writes to it."
+    )
   }
 
   /// The identity, once it is sure that a size of 0 means an empty file.
   ///
   /// Files of /proc have content and report no size.
   private static func settledIdentity(
-    _ number: Int32, path: String
+    _ number: Int32,
+    path: String
   ) throws(TransferError) -> FileIdentity {
     let identity = try FileIdentity(Descriptor.status(number, path: path))
     guard identity.size == 0 else { return identity }
@@ -97,7 +106,8 @@ package final class SourceFile: Sendable {
     throw TransferError(
       .invalidFileObject,
       "'\(TransferError.shown(path))' does not tell its size, as files of the kernel do; "
-        + "send its content as a stream.")
+        + "send its content as a stream."
+    )
   }
 
   private static func requireRegular(_ mode: mode_t, path: String) throws(TransferError) {

@@ -12,7 +12,8 @@ final class TargetFolder: Sendable {
 
   /// Opens the folder of a target and splits off its name.
   static func open(
-    of targetPath: String, within roots: Roots
+    of targetPath: String,
+    within roots: Roots
   ) throws(TransferError) -> (TargetFolder, name: String) {
     try Descriptor.requirePlain(targetPath)
     let name = ObjectReference.lastComponent(of: targetPath)
@@ -28,13 +29,16 @@ final class TargetFolder: Sendable {
       throw TransferError(
         .fileNotFound,
         "Cannot write '\(TransferError.shown(targetPath))': its folder does not exist; "
-          + "create it first.")
+          + "create it first."
+      )
     }
   }
 
   /// Checks that a name is free, or is something that may be overwritten.
   func requireFree(
-    _ name: String, overwrite: Bool, targetPath: String
+    _ name: String,
+    overwrite: Bool,
+    targetPath: String
   ) throws(TransferError) {
     var status = stat()
     guard fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -50,7 +54,8 @@ final class TargetFolder: Sendable {
     guard kind == S_IFREG else {
       throw TransferError(
         .invalidFileObject,
-        "'\(TransferError.shown(targetPath))' is a device, pipe or socket; name a regular file.")
+        "'\(TransferError.shown(targetPath))' is a device, pipe or socket; name a regular file."
+      )
     }
     if !overwrite { throw .fromErrno(EEXIST, doing: "write", path: targetPath) }
   }
@@ -60,7 +65,11 @@ final class TargetFolder: Sendable {
     let readable: Descriptor
     do throws(TransferError) {
       readable = try Descriptor.reopen(
-        number, O_RDONLY | O_DIRECTORY, doing: "open the folder of", path: path)
+        number,
+        O_RDONLY | O_DIRECTORY,
+        doing: "open the folder of",
+        path: path
+      )
     } catch  where error.code == .fileAccessDenied {
       // A folder that may be written but not read cannot be synced by its descriptor.
       return Glibc.sync()
@@ -81,6 +90,7 @@ final class TargetFolder: Sendable {
   private static func isFolder(_ path: String) -> TransferError {
     TransferError(
       .invalidFileObject,
-      "'\(TransferError.shown(path))' is a folder; name the file to write in it.")
+      "'\(TransferError.shown(path))' is a folder; name the file to write in it."
+    )
   }
 }

@@ -8,6 +8,7 @@ extension TransferError {
   ///   - number: `errno` as the call left it.
   ///   - doing: what was tried, to stand before the path: `open`, `write to`.
   ///   - path: the file it was tried on; shown shortened where it is very long.
+  /// - Returns: the error, with the advice that fits it.
   package static func fromErrno(_ number: Int32, doing: String, path: String) -> TransferError {
     let (code, advice): (ErrorCode, String) =
       switch number {

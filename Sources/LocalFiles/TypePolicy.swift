@@ -29,7 +29,10 @@ package struct TypePolicy: Sendable, Equatable {
       entry.matches(name: file) || [declared, named].contains { entry.matches(type: $0) }
     }) {
       throw refused(
-        name, declared ?? named, "'\(entry.text)' is in blockedTypes (\(Self.list(blocked)))")
+        name,
+        declared ?? named,
+        "'\(entry.text)' is in blockedTypes (\(Self.list(blocked)))"
+      )
     }
     let type = declared == nil || declared == ContentType.unknown ? named ?? declared : declared
     guard
@@ -44,7 +47,8 @@ package struct TypePolicy: Sendable, Equatable {
     TransferError(
       .fileTypeBlocked,
       "'\(TransferError.shown(name))' (\(type ?? ContentType.unknown)) is of a type that may not be "
-        + "sent: \(why). Send another type, or change the list.")
+        + "sent: \(why). Send another type, or change the list."
+    )
   }
 
   private static func list(_ entries: [Entry]) -> String {

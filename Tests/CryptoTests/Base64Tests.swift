@@ -8,7 +8,8 @@ import Testing
     arguments: [
       ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
       ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"), ("~~~???>>>", "fn5+Pz8/Pj4+"),
-    ])
+    ]
+  )
   func examples(plain: String, text: String) {
     #expect(Base64.encode(Array(plain.utf8)) == text)
     #expect(Base64.decode(text) == Array(plain.utf8))
@@ -20,7 +21,8 @@ import Testing
       "Z", "Zg", "Zg=", "Zg===", "=", "====", "Z===", "Zh==", "Zm9=", "Zm9vZg", "Zg==Zg==",
       "Zm8=Zm9v", "Zm9v\n", "Zm9v\r\nZm9v", " m9v", "Zm 9", "Zm9-", "Zm9_", "Zm9é", "Zm=v",
       "Z\0==", "Zm9\u{7F}", "A=A=",
-    ])
+    ]
+  )
   func refused(text: String) {
     #expect(Base64.decode(text) == nil)
   }

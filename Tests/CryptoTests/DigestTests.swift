@@ -16,7 +16,8 @@ import Testing
         .sha256, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
       ),
-    ])
+    ]
+  )
   func knownAnswers(algorithm: DigestAlgorithm, text: String, expected: String) {
     let digest = Digest(algorithm)
     digest.update(Array(text.utf8))
