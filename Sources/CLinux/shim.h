@@ -9,9 +9,11 @@
 #include <linux/fs.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,3 +59,6 @@ static inline int clinux_renameat_noreplace(int folder, const char *from, const 
 
 /// flock(2), whose name Swift gives to the struct.
 static inline int clinux_flock(int fd, int operation) { return flock(fd, operation); }
+
+/// prctl(2) PR_SET_NAME: names the calling thread for debuggers, at most 15 bytes.
+static inline int clinux_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }

@@ -7,7 +7,8 @@ package struct JSONFields {
   /// The names asked for so far, in the order of asking.
   package private(set) var askedNames: [String] = []
 
-  private let object: JSONNode
+  /// The object being read.
+  package let object: JSONNode
   private var unread: [Member] = []
 
   private struct Member {

@@ -103,6 +103,12 @@ package struct JSONWriter: ~Copyable {
     value.bytes.withUnsafeBufferPointer { LineSafe.appendRaw($0, to: &bytes) }
   }
 
+  /// Writes a value that is JSON on one line already, byte for byte.
+  package mutating func verbatim(_ json: String) {
+    comma()
+    bytes.append(contentsOf: json.utf8)
+  }
+
   private mutating func quoted(_ value: String) {
     bytes.append(UInt8(ascii: "\""))
     var value = value

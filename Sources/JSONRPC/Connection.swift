@@ -1,0 +1,243 @@
+internal import Glibc
+internal import JSON
+internal import Synchronization
+
+/// One host: reads its requests, keeps those that wait for a reply, sends replies.
+package final class Connection: Sendable {
+  /// What a host may do before it is refused.
+  package struct Limits: Sendable {
+    /// The longest message, in bytes.
+    package var maxLineBytes = 16 << 20
+    /// The most requests that may wait for their reply.
+    package var maxInFlight = 65_536
+    /// The most members one batch array may have.
+    package var maxBatchMembers = 1_000
+
+    /// The limits that are usual.
+    package init() {}
+  }
+
+  /// Why reading ended.
+  package enum EndOfInput: Sendable, Equatable {
+    /// The host closed the input; a read error counts as that.
+    case closed
+    /// The host sent `exit`.
+    case exit
+    /// Messages could not be told apart any more; the reason is for stderr.
+    case broken(String)
+  }
+
+  /// Where replies go.
+  package let outbox: Outbox
+
+  private let input: Int32
+  private let framing: InputFraming
+  private let limits: Limits
+  private let log: @Sendable (String) -> Void
+  private let inFlight = Monitor([RequestID: WeakCall]())
+  private let lastInput = Mutex(ContinuousClock.now)
+
+  private struct WeakCall {
+    weak var call: Call?
+  }
+
+  /// Makes a connection that reads nothing yet.
+  /// - Parameters:
+  ///   - input: an open descriptor in blocking mode.
+  ///   - outbox: where replies go.
+  ///   - framing: how messages are told apart.
+  ///   - limits: what is refused.
+  ///   - log: gets the rare line that is worth telling on stderr.
+  package init(
+    input: Int32,
+    outbox: Outbox,
+    framing: InputFraming = .auto,
+    limits: Limits = Limits(),
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.input = input
+    self.outbox = outbox
+    self.framing = framing
+    self.limits = limits
+    self.log = log
+  }
+
+  /// The number of requests that wait for their reply.
+  package var inFlightCount: Int { inFlight.withLock { $0.count } }
+
+  /// How long ago the host last sent anything; since the start when it never did.
+  package var timeSinceInput: Duration { .now - lastInput.withLock { $0 } }
+
+  /// Cancels every request that waits, as `$/cancelRequest` does.
+  package func cancelAll() {
+    for call in inFlight.withLock({ $0.values.compactMap(\.call) }) { call.cancel() }
+  }
+
+  /// Blocks until every request has its reply in the outbox.
+  /// - Returns: whether they have; false when the deadline passed.
+  package func waitUntilAnswered(until deadline: ContinuousClock.Instant) -> Bool {
+    inFlight.wait { calls in
+      if calls.isEmpty { return .done(true) }
+      return .now >= deadline ? .done(false) : .again(until: deadline)
+    }
+  }
+}
+
+// MARK: - Reading
+
+extension Connection {
+  /// Reads and serves until the input ends; blocks the calling thread.
+  package func run(_ router: Router) -> EndOfInput {
+    var framer = InputFramer(framing, maxBytes: limits.maxLineBytes)
+    var end: EndOfInput?
+    let take = { (framed: FramedInput) -> Bool in
+      end = self.take(framed, router)
+      return end == nil
+    }
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while end == nil {
+      let count = read(input, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      lastInput.withLock { $0 = .now }
+      framer.feed(buffer[..<count], take)
+    }
+    if end == nil { framer.finish(take) }
+    return end ?? .closed
+  }
+
+  private func take(_ framed: FramedInput, _ router: Router) -> EndOfInput? {
+    outbox.waitForRoom {
+      log("the host does not read stdout; no more requests are read until it does")
+    }
+    switch framed {
+    case .usesHeaders: outbox.use(.headers)
+    case .tooLong: refuse(.lineTooLong(limit: limits.maxLineBytes), nil, in: nil)
+    case .broken(let reason):
+      refuse(.parseError("\(reason); the connection ends"), nil, in: nil)
+      return .broken(reason)
+    case .message(let bytes): return serve(bytes, router)
+    }
+    return nil
+  }
+
+  private func serve(_ bytes: [UInt8], _ router: Router) -> EndOfInput? {
+    let node: JSONNode
+    do throws(JSONError) {
+      node = try JSONNode(parsing: bytes)
+    } catch {
+      refuse(.parseError(error.message), nil, in: nil)
+      return nil
+    }
+    guard node.kind == .array else { return serve(node, router, in: nil) }
+    var count = 0
+    node.forEachElement { _ in
+      count += 1
+      return count <= limits.maxBatchMembers
+    }
+    guard count > 0, count <= limits.maxBatchMembers else {
+      let reason =
+        count == 0
+        ? "the batch is empty" : "a batch may have at most \(limits.maxBatchMembers) members"
+      refuse(.invalidRequest(reason), nil, in: nil)
+      return nil
+    }
+    let batch = BatchReply()
+    var end: EndOfInput?
+    node.forEachElement { member in
+      end = serve(member, router, in: batch)
+      return end == nil
+    }
+    send(batch.end())
+    return end
+  }
+
+  private func serve(_ node: JSONNode, _ router: Router, in batch: BatchReply?) -> EndOfInput? {
+    switch Envelope(node) {
+    case .request(let id, let method, let params):
+      batch?.expect()
+      if let call = admit(id, in: batch, always: router.isAlwaysServed(method)) {
+        router.handle(method, params, call)
+      }
+    case .notification("exit", _): return .exit
+    case .notification("$/cancelRequest", let params),
+      .notification("$/cancel_request", let params):
+      cancel(params)
+    case .notification(let method, let params): router.notify(method, params)
+    case .response: break
+    case .invalid(let error, let id):
+      batch?.expect()
+      // An id that is in flight belongs to that request's own reply.
+      let isFree = id.map { id in inFlight.withLock { $0[id] == nil } } ?? false
+      refuse(error, isFree ? id : nil, in: batch)
+    }
+    return nil
+  }
+
+  /// Enters a request among those in flight.
+  /// - Returns: nil after it was refused.
+  private func admit(_ id: RequestID, in batch: BatchReply?, always: Bool) -> Call? {
+    enum Admission {
+      case taken(Call), duplicate, overloaded
+    }
+    let admission = inFlight.withLock { calls -> Admission in
+      if calls[id] != nil { return .duplicate }
+      if calls.count >= limits.maxInFlight, !always { return .overloaded }
+      let call = Call(id, connection: self, batch: batch)
+      calls[id] = WeakCall(call: call)
+      return .taken(call)
+    }
+    switch admission {
+    case .taken(let call): return call
+    case .duplicate:
+      refuse(.invalidRequest("the id \(id.text) is in flight already"), nil, in: batch)
+    case .overloaded: refuse(.overloaded, id, in: batch)
+    }
+    return nil
+  }
+
+  private func cancel(_ params: JSONNode?) {
+    var id: RequestID?
+    params?.forEachMember { key, value in
+      if key.isString("id") { id = RequestID(value) }
+      return true
+    }
+    // Late, unknown and repeated ones are no errors: they crossed the reply.
+    if let id { inFlight.withLock { $0[id]?.call }?.cancel() }
+  }
+}
+
+// MARK: - Replies
+
+extension Connection {
+  /// Sends the reply to a request, alone or with its batch; then its id is free again.
+  func send(_ reply: [UInt8], to id: RequestID, in batch: BatchReply?) {
+    if let batch {
+      send(batch.add(reply, to: id))
+    } else {
+      outbox.reply(reply) { inFlight.change { $0[id] = nil } }
+    }
+  }
+
+  private func send(_ array: BatchReply.Array?) {
+    guard let array else { return }
+    outbox.reply(array.bytes) {
+      inFlight.change { calls in
+        for id in array.ids { calls[id] = nil }
+      }
+    }
+  }
+
+  /// Answers what never came to be a call.
+  private func refuse(_ error: RPCError, _ id: RequestID?, in batch: BatchReply?) {
+    let bytes = reply(to: id) { writer in
+      writer.key("error")
+      error.write(to: &writer)
+    }
+    if let batch {
+      send(batch.add(bytes, to: nil))
+    } else {
+      outbox.reply(bytes) {}
+    }
+  }
+}

@@ -1,0 +1,255 @@
+internal import Glibc
+package import JSON
+
+/// Everything that goes out: one lane that is never dropped, one tick for progress, one writer.
+///
+/// The writer is a thread of its own that writes whole messages and blocks where the reader of the
+/// output does; no other thread waits for it but in ``flush(until:)`` and ``waitForRoom()``.
+package final class Outbox: Sendable {
+  /// How much may lie unread, in bytes.
+  package struct Bounds: Sendable {
+    /// Beyond this the outbox counts as congested, until half of it is left.
+    package var soft = 1 << 20
+    /// Beyond `soft` plus this the reader of requests stops.
+    package var refusals = 4 << 20
+
+    /// The bounds that are usual.
+    package init() {}
+  }
+
+  private let output: Int32
+  private let bounds: Bounds
+  private let interval: Duration
+  private let monitor = Monitor(State())
+
+  private struct State {
+    var lane = Batch()
+    /// Bytes the writer has taken and not yet written.
+    var writing = 0
+    var isCongested = false
+    var isLost = false
+    var isClosed = false
+    var isProgressActive = false
+    var nextTick = ContinuousClock.now
+    var droppedProgress: Int64 = 0
+    var progressSource: (@Sendable (inout Batch) -> Bool)?
+    var onDrained: (@Sendable () -> Void)?
+    var onLost: (@Sendable (Int32) -> Void)?
+
+    var unread: Int { lane.bytes.count + writing }
+    var isEnded: Bool { isLost || isClosed }
+  }
+
+  /// Starts the writer.
+  /// - Parameters:
+  ///   - output: an open descriptor in blocking mode.
+  ///   - bounds: how much may lie unread.
+  ///   - interval: the shortest time between two calls of the progress source.
+  package init(
+    output: Int32,
+    bounds: Bounds = Bounds(),
+    progressInterval interval: Duration = .milliseconds(50)
+  ) {
+    self.output = output
+    self.bounds = bounds
+    self.interval = interval
+    DedicatedThread.start("stdout-writer") { self.write() }
+  }
+
+  // MARK: - Messages
+
+  /// Sends a notification whose params are an object: `seq`, then what `params` writes.
+  ///
+  /// `seq` rises by one with each notification, in the order they go out.
+  package func notify(_ method: String, _ params: (inout JSONWriter) -> Void) {
+    guard monitor.withLock({ !$0.isEnded && !$0.lane.optOut.contains(method) }) else { return }
+    let notification = Notification(method, params)
+    append { $0.append(notification) }
+  }
+
+  /// Sends a finished message; `released` runs once it cannot be overtaken any more.
+  func reply(_ message: [UInt8], released: () -> Void) {
+    append { lane in
+      lane.append(message)
+      released()
+    }
+  }
+
+  private func append(_ message: (inout Batch) -> Void) {
+    monitor.change { state in
+      message(&state.lane)
+      if state.isEnded {
+        state.lane.bytes = []
+      } else if state.unread > bounds.soft {
+        state.isCongested = true
+      }
+    }
+  }
+
+  /// Names notification methods that are dropped before they are built.
+  package func optOut(of methods: Set<String>) { monitor.withLock { $0.lane.optOut = methods } }
+
+  /// Chooses how messages are told apart, from the next one on.
+  package func use(_ framing: Framing) { monitor.withLock { $0.lane.framing = framing } }
+
+  // MARK: - Progress
+
+  /// Says who writes progress.
+  ///
+  /// The writer calls `source` with the outbox locked, so that nothing can come between what it
+  /// reads and what it writes: remove a transfer from what the source reads, then send its last
+  /// event, and no progress can follow it. It must be quick, must not use the outbox but through
+  /// its argument, and returns whether there may be more. It is not called while congested.
+  package func progressSource(_ source: @escaping @Sendable (inout Batch) -> Bool) {
+    monitor.withLock { $0.progressSource = source }
+  }
+
+  /// Starts or stops the calls of the progress source; the first comes after one interval.
+  package func setProgressActive(_ isActive: Bool) {
+    monitor.change { state in
+      guard state.isProgressActive != isActive else { return }
+      state.isProgressActive = isActive
+      state.nextTick = .now + interval
+    }
+  }
+
+  /// How many calls of the progress source were left out since the output was not read.
+  package var droppedProgress: Int64 { monitor.withLock { $0.droppedProgress } }
+
+  // MARK: - State
+
+  /// The bytes that are not yet written.
+  package var queuedBytes: Int { monitor.withLock { $0.unread } }
+
+  /// Whether more lies unread than the soft bound allows, or did until half of it was left.
+  package var isCongested: Bool { monitor.withLock { $0.isCongested } }
+
+  /// Says what to do each time congestion ends; called on the writer's thread.
+  package func onDrained(_ handler: @escaping @Sendable () -> Void) {
+    monitor.withLock { $0.onDrained = handler }
+  }
+
+  /// Says what to do when nobody can read the output any more.
+  ///
+  /// Called once, on the writer's thread, with the errno of write(2); at once when it has happened.
+  package func onLost(_ handler: @escaping @Sendable (Int32) -> Void) {
+    monitor.withLock { $0.onLost = handler }
+  }
+
+  /// Blocks until everything is written.
+  /// - Returns: whether it is; false when the deadline passed or the output was lost.
+  package func flush(until deadline: ContinuousClock.Instant) -> Bool {
+    monitor.wait { state in
+      if state.isLost { return .done(false) }
+      if state.unread == 0 { return .done(true) }
+      return .now >= deadline ? .done(false) : .again(until: deadline)
+    }
+  }
+
+  /// Lets the writer end once everything is written; later messages are discarded.
+  package func close() { monitor.change { $0.isClosed = true } }
+
+  /// Blocks the reader of requests while more lies unread than even refusals may take.
+  /// - Parameter onWait: called before the thread blocks.
+  func waitForRoom(onWait: () -> Void) {
+    let limit = bounds.soft + bounds.refusals
+    if monitor.withLock({ $0.unread <= limit || $0.isEnded }) { return }
+    onWait()
+    monitor.wait { state in
+      state.unread <= limit || state.isEnded ? .done(()) : .again(until: nil)
+    }
+  }
+}
+
+// MARK: - The writer's thread
+
+extension Outbox {
+  private func write() {
+    var buffer: [UInt8] = []
+    while takeNext(&buffer) {
+      guard write(buffer) else { return }
+      // A burst may have made it large; the usual traffic needs little.
+      buffer.capacity > 1 << 18 ? buffer = [] : buffer.removeAll(keepingCapacity: true)
+    }
+  }
+
+  /// Waits for messages and takes all there are.
+  /// - Returns: false at the end.
+  private func takeNext(_ buffer: inout [UInt8]) -> Bool {
+    monitor.wait { state in
+      tick(&state)
+      if !state.lane.bytes.isEmpty {
+        swap(&buffer, &state.lane.bytes)
+        state.writing = buffer.count
+        return .done(true)
+      }
+      if state.isClosed { return .done(false) }
+      return .again(until: state.isProgressActive ? state.nextTick : nil)
+    }
+  }
+
+  private func tick(_ state: inout State) {
+    guard state.isProgressActive, let source = state.progressSource else { return }
+    let now = ContinuousClock.now
+    guard now >= state.nextTick else { return }
+    // Ticks that passed while the writer was blocked are progress that nobody saw.
+    state.droppedProgress += Int64((now - state.nextTick) / interval)
+    state.nextTick = now + interval
+    if state.unread > bounds.soft {
+      state.droppedProgress += 1
+    } else {
+      state.isProgressActive = source(&state.lane)
+    }
+  }
+
+  private func write(_ buffer: [UInt8]) -> Bool {
+    var written = 0
+    while written < buffer.count {
+      let count = buffer.withUnsafeBytes { bytes in
+        let part = bytes[written...].prefix(1 << 16)
+        return Glibc.write(output, UnsafeRawBufferPointer(rebasing: part).baseAddress, part.count)
+      }
+      if count < 0 {
+        let reason = errno
+        guard isTransient(reason) else {
+          lose(reason)
+          return false
+        }
+        continue
+      }
+      written += count
+      account(count)
+    }
+    return true
+  }
+
+  /// Whether to try again; waits where another owner of the descriptor made it non-blocking.
+  private func isTransient(_ reason: Int32) -> Bool {
+    if reason == EAGAIN {
+      var entry = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
+      poll(&entry, 1, -1)
+    }
+    return reason == EAGAIN || reason == EINTR
+  }
+
+  private func account(_ count: Int) {
+    let drained = monitor.change { state -> (@Sendable () -> Void)? in
+      state.writing -= count
+      guard state.isCongested, state.unread <= bounds.soft / 2 else { return nil }
+      state.isCongested = false
+      return state.onDrained
+    }
+    drained?()
+  }
+
+  private func lose(_ reason: Int32) {
+    let handler = monitor.change { state in
+      state.isLost = true
+      state.isCongested = false
+      state.writing = 0
+      state.lane.bytes = []
+      return state.onLost
+    }
+    handler?(reason)
+  }
+}

@@ -1,0 +1,88 @@
+package import JSON
+
+/// Knows the methods and leads each request to its own.
+package struct Router: Sendable {
+  /// Asked before each request is led to its method: an error refuses it.
+  ///
+  /// This is where the life cycle is guarded. Called on the reader's thread.
+  package var gate: (@Sendable (_ method: String) -> RPCError?)?
+
+  /// The names of all methods, in the order they were registered.
+  package private(set) var methodNames: [String] = []
+
+  private var routes: [String: Route] = [:]
+  private var notifications: [String: @Sendable (JSONNode?) -> Void] = [:]
+
+  private struct Route {
+    let isAlwaysServed: Bool
+    let askedNames: @Sendable (JSONNode) throws(JSONError) -> [String]
+    let handle: @Sendable (JSONNode?, Call) -> Void
+  }
+
+  /// Makes a router without methods.
+  package init() {}
+
+  /// Adds a method; its name must be new.
+  package mutating func register<M: Method>(_ method: M) {
+    precondition(routes[M.name] == nil, "\(M.name) is registered twice")
+    methodNames.append(M.name)
+    routes[M.name] = Route(
+      isAlwaysServed: M.isAlwaysServed,
+      askedNames: { params throws(JSONError) in try Self.decode(M.self, params).names },
+      handle: { params, call in
+        do throws(JSONError) {
+          method.handle(try Self.decode(M.self, params).params, call)
+        } catch {
+          call.fail(.invalidParams(error))
+        }
+      }
+    )
+  }
+
+  /// Adds what to do at a notification; those without a handler are ignored.
+  ///
+  /// `exit` and `$/cancelRequest` are the connection's own. Handlers run on the reader's thread.
+  package mutating func onNotification(
+    _ name: String,
+    _ handler: @escaping @Sendable (_ params: JSONNode?) -> Void
+  ) {
+    notifications[name] = handler
+  }
+
+  /// The parameter names a method asks for while it reads `params`, for comparing with a schema.
+  /// - Returns: nil when there is no such method.
+  /// - Throws: a ``JSONError`` when the method refuses the parameters.
+  package func askedNames(
+    of method: String,
+    reading params: JSONNode
+  ) throws(JSONError) -> [String]? {
+    try routes[method]?.askedNames(params)
+  }
+
+  func isAlwaysServed(_ method: String) -> Bool { routes[method]?.isAlwaysServed ?? false }
+
+  func handle(_ method: String, _ params: JSONNode?, _ call: Call) {
+    if let refusal = gate?(method) { return call.fail(refusal) }
+    guard let route = routes[method] else {
+      return call.fail(
+        .methodNotFound(method, nearest: NearestName.find(method, in: methodNames))
+      )
+    }
+    route.handle(params, call)
+  }
+
+  func notify(_ method: String, _ params: JSONNode?) { notifications[method]?(params) }
+
+  private static func decode<M: Method>(
+    _ type: M.Type,
+    _ params: JSONNode?
+  ) throws(JSONError) -> (params: M.Params, names: [String]) {
+    if let params, params.kind != .object {
+      throw JSONError(message: "must be an object: this server takes named parameters only")
+    }
+    var fields = if let params { try JSONFields(params) } else { JSONFields() }
+    let decoded = try M.decode(&fields)
+    if !M.ignoresUnknownParams { try fields.finish() }
+    return (decoded, fields.askedNames)
+  }
+}
