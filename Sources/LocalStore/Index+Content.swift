@@ -1,0 +1,95 @@
+import CLinux
+import Glibc
+import LocalFiles
+import SQLite
+import TransferModel
+
+/// Content below `content/` follows the index: linked before the row that names it commits,
+/// unlinked after the row is gone; a kill in between leaves a part or a garbage row to tell.
+extension Index {
+  /// Gives staged content its place; undone when the job or the transaction fails.
+  func link(_ staging: Staging) throws(TransferError) {
+    let shard = layout.shard(staging.id)
+    if try StoreLayout.makeFolder(shard) { effects.folders.insert(layout.content) }
+    let path = layout.content(staging.id)
+    guard Glibc.link(staging.path, path) == 0 else {
+      throw .fromErrno(errno, doing: "publish", path: path)
+    }
+    effects.linked.append(staging.id)
+    effects.folders.insert(shard)
+  }
+
+  /// Notes that no row names the content any more.
+  func remove(content id: String) throws(TransferError) {
+    try mapped { () throws(SQLiteError) in
+      try database.run("INSERT OR IGNORE INTO garbage VALUES (?)", .text(id))
+    }
+    effects.removed.append(id)
+  }
+
+  /// Unlinks what the committed transaction removed; readers that hold it open keep it.
+  func removeUnnamed() {
+    unlinkContent(effects.removed[...])
+    cleared += effects.removed
+  }
+
+  /// Drops the rows of content that is unlinked, inside a transaction that writes anyway.
+  func dropGarbageRows() throws(TransferError) {
+    guard !cleared.isEmpty else { return }
+    try mapped { () throws(SQLiteError) in
+      for id in cleared { try database.run("DELETE FROM garbage WHERE content = ?", .text(id)) }
+    }
+    cleared = []
+  }
+
+  func unlinkContent(_ ids: ArraySlice<String>) {
+    // What cannot be unlinked now is found again by its part or its garbage row.
+    for id in ids { unlink(layout.content(id)) }
+  }
+
+  /// Removes what processes that died have left; the exclusive lock is held.
+  func sweep() throws(TransferError) {
+    for id in try partIDs() { try sweepPart(id) }
+    try mapped { () throws(SQLiteError) in
+      let ids = try database.all("SELECT content FROM garbage") { $0.text(0) }
+      guard !ids.isEmpty else { return }
+      unlinkContent(ids[...])
+      try database.run("DELETE FROM garbage")
+    }
+  }
+
+  private func partIDs() throws(TransferError) -> [String] {
+    guard let folder = opendir(layout.incoming) else {
+      throw .fromErrno(errno, doing: "read the folder", path: layout.incoming)
+    }
+    defer { closedir(folder) }
+    var ids: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      let id = name.prefix(32)
+      // Anything else was not put there by a store and stays.
+      if ContentID.isValid(id), name == "\(id).part" { ids.append(String(id)) }
+    }
+    return ids
+  }
+
+  /// Removes a part whose owner is dead and, unless the index names it, its content.
+  private func sweepPart(_ id: String) throws(TransferError) {
+    let path = layout.part(id)
+    let part = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
+    guard part >= 0 else { return }
+    defer { close(part) }
+    guard flock(part, LOCK_EX | LOCK_NB) == 0 else { return }
+    let isNamed = try mapped { () throws(SQLiteError) in
+      try database.first(
+        "SELECT 1 FROM object WHERE content = ? UNION ALL SELECT 1 FROM file WHERE id = ?",
+        .text(id),
+        .text(id)
+      ) { _ in true } ?? false
+    }
+    if !isNamed { unlink(layout.content(id)) }
+    unlink(path)
+  }
+}

@@ -1,0 +1,14 @@
+import TransferModel
+
+/// One call's work on the index, run on the store's thread in a transaction it shares with others.
+struct IndexJob: Sendable {
+  let kind: Kind
+  /// Content that must be durable before the transaction begins.
+  let staging: Staging?
+  /// Does the work; what it returns tells the caller, once the transaction has ended well.
+  let run: @Sendable (Index) throws(TransferError) -> () -> Void
+  /// Tells the caller that the work, or the transaction around it, failed.
+  let refuse: @Sendable (TransferError) -> Void
+
+  enum Kind: Sendable { case read, write }
+}

@@ -1,0 +1,129 @@
+import CLinux
+import Glibc
+import LocalFiles
+import Synchronization
+package import TransferModel
+
+/// Content that is being written and that nobody sees before it is published.
+///
+/// It is `incoming/<id>.part`, mode 0600, locked by flock(2) for as long as this object lives: a
+/// part whose lock can be taken belongs to a dead process and is removed by the next start.
+/// Dropping the object unpublished removes the part.
+package final class Staging: Sendable {
+  /// Becomes the id of the content.
+  package let id: String
+  /// Open for reading and writing; closed when the object goes.
+  package let descriptor: Int32
+  package let path: String
+  private let state = Mutex(State.open(isSynced: false))
+
+  /// `open` may become any other; `publishing` becomes `published`, or `open` when it failed.
+  private enum State {
+    case open(isSynced: Bool)
+    case publishing
+    case published
+    case discarded
+  }
+
+  /// Makes the part; blocks.
+  init(layout: StoreLayout, ids: ContentID, expectedSize: Int64?) throws(TransferError) {
+    while true {
+      let id = ids.next()
+      let path = layout.part(id)
+      let descriptor = clinux_open(
+        path,
+        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+        0o600
+      )
+      guard descriptor >= 0 else { throw .fromErrno(errno, doing: "make", path: path) }
+      if Self.lock(descriptor) {
+        (self.id, self.path, self.descriptor) = (id, path, descriptor)
+        break
+      }
+      // Another process's start swept the part between its making and its locking.
+      close(descriptor)
+    }
+    if let expectedSize, expectedSize > 0 { try reserve(expectedSize) }
+  }
+
+  deinit {
+    discard()
+    close(descriptor)
+  }
+
+  /// Makes the bytes durable; blocks for as long as the disk needs.
+  ///
+  /// Publishing does it where it was not done, but on the thread that all other calls wait for:
+  /// call it before publishing, where blocking is allowed, after the last byte was written.
+  package func sync() throws(TransferError) {
+    guard fdatasync(descriptor) == 0 else {
+      // After EIO the pages may count as clean: never asked again, the part must be thrown away.
+      throw .fromErrno(errno, doing: "sync", path: path)
+    }
+    state.withLock { if case .open = $0 { $0 = .open(isSynced: true) } }
+  }
+
+  /// Removes the part; nothing happens once publishing has begun.
+  package func discard() {
+    let isOpen = state.withLock { state in
+      guard case .open = state else { return false }
+      state = .discarded
+      return true
+    }
+    if isOpen { unlink(path) }
+  }
+
+  /// Marks the beginning of publishing, syncing the bytes unless that was done.
+  func beginPublishing() throws(TransferError) {
+    let wasSynced = try state.withLock { state throws(TransferError) in
+      switch state {
+      case .open(let isSynced):
+        state = .publishing
+        return isSynced
+      case .publishing, .published:
+        throw TransferError(.unknown, "content \(id) is published already")
+      case .discarded:
+        throw TransferError(.cancelled, "content \(id) was thrown away before it was published")
+      }
+    }
+    guard !wasSynced else { return }
+    do throws(TransferError) {
+      try sync()
+    } catch {
+      publishingFailed()
+      throw error
+    }
+  }
+
+  /// Marks that the index has the content, and removes the part's name.
+  func published() {
+    state.withLock { $0 = .published }
+    unlink(path)
+  }
+
+  /// Marks that it may be discarded or tried again.
+  func publishingFailed() {
+    state.withLock { $0 = .open(isSynced: false) }
+  }
+
+  /// Fails early where the disk has no room for the bytes.
+  private func reserve(_ size: Int64) throws(TransferError) {
+    // Keeping the size lets a reader of the part tell how far it is; no support is no failure.
+    guard clinux_fallocate(descriptor, 1, 0, size) != 0 else { return }
+    let code = errno
+    guard code == ENOSPC || code == EDQUOT || code == EFBIG else { return }
+    discard()
+    throw .fromErrno(
+      code == EFBIG ? ENOSPC : code,
+      doing: "reserve \(size) bytes for",
+      path: path
+    )
+  }
+
+  /// Takes the lock; false where the part has lost its name meanwhile.
+  private static func lock(_ descriptor: Int32) -> Bool {
+    while flock(descriptor, LOCK_EX) != 0 { guard errno == EINTR else { return false } }
+    var info = stat()
+    return fstat(descriptor, &info) == 0 && info.st_nlink > 0
+  }
+}
