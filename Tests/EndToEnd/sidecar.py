@@ -1,0 +1,342 @@
+"""A `ferry serve` under test: bytes in, every line out kept, deadlines instead of sleeps."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+import traffic
+from contract import ROOT
+
+# One deadline for everything that has none of its own; generous, since two cores are shared.
+TIMEOUT = float(os.environ.get("FERRY_TEST_TIMEOUT", "30"))
+HEADER = re.compile(rb"content-length: *(\d*)", re.IGNORECASE)
+BINARY = Path(os.environ.get("FERRY_BIN") or ROOT / ".build" / "release" / "ferry").resolve()
+
+
+def environment(home: Path) -> dict[str, str]:
+    """What a fresh account has: an empty HOME and nothing of the caller's."""
+    (home / "tmp").mkdir(parents=True, exist_ok=True)
+    keep = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    return {**keep, "HOME": str(home), "TMPDIR": str(home / "tmp")}
+
+
+class RpcError(Exception):
+    """A reply with `error`."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(json.dumps(error))
+        self.error = error
+        self.number: int = error["code"]
+        self.data: dict[str, Any] = error.get("data", {})
+        self.code: str = self.data.get("code", "")
+
+
+class Sidecar:
+    """One process. `home` is its HOME and holds its stderr; its working directory is `home/work`.
+
+    At `finish` everything it wrote is checked against the schema and the rules in traffic.py.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *args: str,
+        env: dict[str, str] | None = None,
+        transport: str = "pipe",
+        reading: bool = True,
+        command: list[str] | None = None,
+    ) -> None:
+        self.home = home
+        self.work = home / "work"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.quiet = True  # stderr must stay empty
+        self.all_answered = True  # every request must have its reply
+        self.expected_code: int | None = 0
+        self.sent: list[Any] = []
+        self.received: list[Any] = []
+        self.raw = bytearray()
+        self._last_id = 1000
+        self._cursor = 0
+        self._taken: set[int] = set()
+        self._changed = threading.Condition()
+        self._eof = False
+        self._unsent = bytearray()
+        self._problem: str | None = None
+        self._spawn(command or [str(BINARY), "serve", *args], env, transport)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        if reading:
+            self._reader.start()
+
+    def _spawn(self, command: list[str], env: dict[str, str] | None, transport: str) -> None:
+        if transport == "socketpair":
+            near_in, far_in = socket.socketpair()
+            near_out, far_out = socket.socketpair()
+            child_in, child_out = far_in.detach(), far_out.detach()
+            self._stdin, self._stdout = near_in.detach(), near_out.detach()
+        else:
+            child_in, self._stdin = os.pipe()
+            self._stdout, child_out = os.pipe()
+        self.stderr_path = self.home / f"stderr-{time.monotonic_ns()}.log"
+        with self.stderr_path.open("wb") as stderr:
+            self.process = subprocess.Popen(
+                command,
+                stdin=child_in,
+                stdout=child_out,
+                stderr=stderr,
+                cwd=self.work,
+                env={**environment(self.home), **(env or {})},
+                start_new_session=True,
+            )
+        os.close(child_in)
+        os.close(child_out)
+
+    # What goes in
+
+    def send_raw(self, data: bytes) -> None:
+        """Writes bytes as they are; whole messages among them count as sent."""
+        self._unsent += data
+        for body in take_messages(self._unsent):
+            self._note(body)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._stdin, view) :]
+
+    def _note(self, line: bytes) -> None:
+        with contextlib.suppress(ValueError):
+            self.sent.append(json.loads(line.decode().lstrip("\ufeff")))
+
+    def send(self, message: Any) -> None:
+        self.send_raw(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+
+    def notify(self, method: str, **params: Any) -> None:
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def start(self, method: str, **params: Any) -> int:
+        """Sends a request and returns its id without waiting."""
+        self._last_id += 1
+        message = {"jsonrpc": "2.0", "id": self._last_id, "method": method}
+        self.send({**message, "params": params} if params else message)
+        return self._last_id
+
+    def call(self, method: str, **params: Any) -> Any:
+        """Sends a request and waits for its result; raises RpcError."""
+        return self.result(self.start(method, **params))
+
+    def result(self, request_id: Any, timeout: float = TIMEOUT) -> Any:
+        reply = self.reply(request_id, timeout)
+        if "error" in reply:
+            raise RpcError(reply["error"])
+        return reply["result"]
+
+    def reply(self, request_id: Any, timeout: float = TIMEOUT) -> dict[str, Any]:
+        return self.wait(
+            lambda m: "method" not in m and "id" in m and same(m["id"], request_id),
+            f"the reply to {request_id!r}",
+            timeout,
+        )
+
+    def event(self, name: str, timeout: float = TIMEOUT, **members: Any) -> dict[str, Any]:
+        """The params of the next notification of that name with these members."""
+        message = self.wait(
+            lambda m: m.get("method") == name
+            and all(m["params"].get(k) == v for k, v in members.items()),
+            f"{name} {members}",
+            timeout,
+        )
+        return dict(message["params"])
+
+    def error(self, method: str, **params: Any) -> RpcError:
+        """The error a request must end with."""
+        try:
+            result = self.call(method, **params)
+        except RpcError as error:
+            return error
+        raise AssertionError(f"{method} should have failed, it returned {result}")
+
+    def close_stdin(self) -> None:
+        if self._stdin >= 0:
+            self._note(bytes(self._unsent))
+            os.close(self._stdin)
+            self._stdin = -1
+
+    def close_stdout(self) -> None:
+        """Lets go of the reading end, as a host that died does."""
+        assert not self._reader.is_alive(), "a reader is at work: pass reading=False"
+        os.close(self._stdout)
+        self._stdout = -1
+        self._eof = True
+
+    # What comes out
+
+    def start_reading(self) -> None:
+        self._reader.start()
+
+    def _read(self) -> None:
+        buffer = bytearray()
+        try:
+            while chunk := os.read(self._stdout, 1 << 16):
+                self.raw += chunk
+                buffer += chunk
+                if b"\n" in chunk or HEADER.match(buffer):
+                    self._split(buffer)
+        except OSError:
+            pass  # closed by finish
+        with self._changed:
+            if buffer:
+                self._problem = f"stdout ended inside a line: {bytes(buffer[:200])!r}"
+            self._eof = True
+            self._changed.notify_all()
+
+    def _split(self, buffer: bytearray) -> None:
+        messages = [self._parse(body) for body in take_messages(buffer)]
+        with self._changed:
+            self.received += messages
+            self._changed.notify_all()
+
+    def _parse(self, body: bytes) -> Any:
+        try:
+            return json.loads(body.decode(), parse_constant=refuse_constant)
+        except ValueError as error:
+            self._problem = f"not a protocol line ({error}): {body[:300]!r}"
+            return {}
+
+    def wait(
+        self, matches: Callable[[Any], bool], what: str, timeout: float = TIMEOUT
+    ) -> dict[str, Any]:
+        """The first message not yet waited for that matches; it is then taken."""
+        deadline = time.monotonic() + timeout
+        position = self._cursor
+        with self._changed:
+            while True:
+                while position < len(self.received):
+                    message = self.received[position]
+                    fresh = position not in self._taken and isinstance(message, dict)
+                    if fresh and matches(message):
+                        self._take(position)
+                        return dict(message)
+                    position += 1
+                if self._problem:
+                    raise AssertionError(self._problem)
+                if self._eof:
+                    raise AssertionError(f"stdout ended before {what} came\n{self.report()}")
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise AssertionError(f"{what} did not come in {timeout} s\n{self.report()}")
+
+    def _take(self, position: int) -> None:
+        self._taken.add(position)
+        while self._cursor in self._taken:
+            self._taken.discard(self._cursor)
+            self._cursor += 1
+
+    def next_message(self, timeout: float = TIMEOUT) -> Any:
+        """The next message in order, batch arrays too; None once stdout ended."""
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while True:
+                while self._cursor in self._taken:
+                    self._take(self._cursor)
+                if self._cursor < len(self.received):
+                    self._cursor += 1
+                    return self.received[self._cursor - 1]
+                if self._problem:
+                    raise AssertionError(self._problem)
+                if self._eof:
+                    return None
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise AssertionError(f"nothing came in {timeout} s\n{self.report()}")
+
+    def report(self) -> str:
+        lines = [json.dumps(m)[:300] for m in self.received[-6:]]
+        return f"exit code {self.process.poll()}; stderr: {self.stderr[-800:]!r}; last: {lines}"
+
+    @property
+    def stderr(self) -> str:
+        return self.stderr_path.read_text(errors="replace")
+
+    @property
+    def resident(self) -> int:
+        """Resident bytes, as the kernel counts them."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+    # The end
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def wait_exit(self, timeout: float = TIMEOUT) -> int:
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it did not exit in {timeout} s\n{self.report()}") from None
+
+    def kill(self) -> None:
+        """As a power cut: nothing is checked of what it still owed."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.all_answered, self.expected_code = False, None
+
+    def finish(self) -> None:
+        """Ends the process by EOF if it still runs, then checks all it ever wrote."""
+        try:
+            self.close_stdin()
+            code = self.wait_exit()
+            if self._reader.is_alive() or self._reader.ident is None and self._stdout >= 0:
+                if self._reader.ident is None:
+                    self._reader.start()
+                self._reader.join(TIMEOUT)
+            assert self._problem is None, self._problem
+            if self.expected_code is not None:
+                assert code == self.expected_code, f"exit code {code}\n{self.report()}"
+            traffic.check(self.sent, self.received, self.all_answered)
+            if self.quiet:
+                assert self.stderr == "", f"stderr should be empty: {self.stderr[:2000]}"
+        finally:
+            self.dispose()
+
+    def dispose(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self._stdin >= 0:
+            os.close(self._stdin)
+            self._stdin = -1
+        if self._reader.ident is not None:
+            self._reader.join(TIMEOUT)
+        if self._stdout >= 0:
+            os.close(self._stdout)
+            self._stdout = -1
+
+
+def take_messages(buffer: bytearray) -> list[bytes]:
+    """Takes the whole messages off the front of a buffer, whichever framing they have."""
+    bodies = []
+    while HEADER.match(buffer):
+        head, blank, rest = buffer.partition(b"\r\n\r\n")
+        length = HEADER.match(head)
+        if not blank or not length or len(rest) < int(length[1]):
+            return bodies
+        bodies.append(bytes(rest[: int(length[1])]))
+        buffer[:] = rest[int(length[1]) :]
+    *lines, last = buffer.split(b"\n")
+    buffer[:] = last
+    return bodies + [bytes(line) for line in lines]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality that tells `1` from `1.0`, `"1"` and `true`."""
+    return type(a) is type(b) and bool(a == b)
+
+
+def refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
