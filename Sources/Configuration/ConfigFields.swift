@@ -47,9 +47,7 @@ struct ConfigFields {
   private let decoding: Decoding
   private var asked: [String] = []
 
-  /// Opens a mapping.
-  ///
-  /// - Parameter section: the schema's name of it, such as `limits`.
+  /// Opens a mapping, or null as an empty one; the section is the schema's name for its keys.
   init(
     _ node: ConfigNode,
     section: String,
@@ -142,22 +140,20 @@ struct ConfigFields {
     }
   }
 
-  /// A time in milliseconds within bounds.
+  /// A time in milliseconds within bounds, which the text names for people.
   mutating func milliseconds(
     _ key: String,
-    in range: ClosedRange<Int64>
+    in range: ClosedRange<Int64>,
+    bounds: String
   ) throws(ConfigurationError) -> Int64? {
     try scalar(key) { text in
       Quantity.milliseconds(text).flatMap { range.contains($0) ? $0 : nil }
     } expected: {
-      "a time from \(range.lowerBound) ms to \(range.upperBound / 1000) s with its unit, "
-        + "such as 500ms, 30s, 15m or 2h"
+      "a time from \(bounds) with its unit, such as 500ms, 30s, 15m or 2h"
     }
   }
 
-  /// A list whose elements all pass a check.
-  ///
-  /// - Parameter element: turns one expanded element into its value; nil refuses it.
+  /// A list; the closure turns one expanded element into its value, or refuses it with nil.
   mutating func list(
     _ key: String,
     element: (String) -> String?,
@@ -191,14 +187,26 @@ struct ConfigFields {
     return try read(&self, key) ?? current
   }
 
+  /// The error of a key that must be there; a near miss among the others is what it talks of.
+  func lacking(_ key: String, _ advice: String) -> ConfigurationError {
+    let others = entries.filter { !asked.contains($0.key) }
+    guard let meant = others.first(where: { NearestName.find($0.key, in: [key]) != nil }) else {
+      return ConfigurationError(location, advice)
+    }
+    return unknown(meant)
+  }
+
   /// Refuses the keys that were never asked for, naming the nearest known one.
   func finish() throws(ConfigurationError) {
-    guard let unknown = entries.first(where: { !asked.contains($0.key) }) else { return }
+    if let entry = entries.first(where: { !asked.contains($0.key) }) { throw unknown(entry) }
+  }
+
+  private func unknown(_ entry: ConfigNode.Entry) -> ConfigurationError {
     let known = asked.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
-    let hint = NearestName.find(unknown.key, in: known).map { " (did you mean \"\($0)\"?)" }
-    throw ConfigurationError(
-      unknown.keyLocation,
-      "unknown key \"\(shown(unknown.key))\"\(hint ?? ""); known here: "
+    let hint = NearestName.find(entry.key, in: known).map { " (did you mean \"\($0)\"?)" } ?? ""
+    return ConfigurationError(
+      entry.keyLocation,
+      "unknown key \"\(shown(entry.key))\"\(hint); known here: "
         + known.joined(separator: ", ")
     )
   }

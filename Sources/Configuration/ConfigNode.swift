@@ -60,10 +60,15 @@ struct ConfigNode: Sendable, Equatable {
 
   /// This with the keys of another put in where they are absent or null.
   func filled(from defaults: ConfigNode) -> ConfigNode {
-    guard case .mapping(let entries) = defaults.content else { return self }
-    let absent = entries.filter { self[$0.key]?.isNull ?? true }
-    return isNull
-      ? defaults : overlaid(by: ConfigNode(content: .mapping(absent), location: location))
+    guard !isNull else { return defaults }
+    guard case .mapping(let own) = content, case .mapping(let entries) = defaults.content else {
+      return self
+    }
+    let kept = own.filter { entry in
+      !entry.value.isNull || !entries.contains { $0.key == entry.key }
+    }
+    let added = entries.filter { entry in !kept.contains { $0.key == entry.key } }
+    return ConfigNode(content: .mapping(kept + added), location: location)
   }
 }
 

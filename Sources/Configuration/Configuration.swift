@@ -52,7 +52,12 @@ package struct Configuration: Sendable {
   ///
   /// Mappings merge by key, everything else is replaced, and null gives the built-in value back
   /// (a remote that is null is gone).
-  /// - Parameter pointer: the JSON pointer of the node, which errors start with.
+  ///
+  /// - Parameters:
+  ///   - json: an object in the shape of a file, or null for no change.
+  ///   - pointer: the JSON pointer of the node, which errors start with.
+  /// - Returns: the two as one, validated as a whole.
+  /// - Throws: what a file would be refused for, with the pointer in place of line and column.
   package func merging(
     _ json: JSONNode,
     pointer: String = "/config"
@@ -85,9 +90,7 @@ package struct Configuration: Sendable {
     try self.init(written, Decoding(environment: environment), sourceName: sourceName)
   }
 
-  /// Decodes what was written over what is built in.
-  ///
-  /// - Parameter decoding: knows afterwards which keys there are.
+  /// Decodes what was written over what is built in; the decoding then knows all keys there are.
   init(
     _ written: ConfigNode,
     _ decoding: Decoding,

@@ -31,7 +31,9 @@ extension Configuration {
   /// The file to load: `--config`, else `$FERRY_CONFIG`, else `ferry/config.yaml` in the user's folder
   /// of configurations; never one of the working directory, which may be a stranger's checkout.
   ///
-  /// - Parameter explicitPath: the argument of `--config`.
+  /// - Parameters:
+  ///   - explicitPath: the argument of `--config`.
+  ///   - environment: the process's variables.
   /// - Returns: nil where there is no file and the built-in configuration holds.
   /// - Throws: where a file that was named is not there.
   package static func locate(
@@ -52,7 +54,11 @@ extension Configuration {
         ""
       }
     let path = folder + "/ferry/config.yaml"
-    return !folder.isEmpty && access(path, F_OK) == 0 ? path : nil
+    // A file that is there but cannot be reached is for the reader to complain about.
+    guard !folder.isEmpty, access(path, F_OK) == 0 || ![ENOENT, ENOTDIR].contains(errno) else {
+      return nil
+    }
+    return path
   }
 
   private static func named(
@@ -62,7 +68,8 @@ extension Configuration {
     guard access(path, F_OK) == 0 else {
       throw ConfigurationError(
         .file(path),
-        "no such file (named by \(origin)); correct the path or leave it out"
+        "\(String(cString: strerror(errno))) (named by \(origin)); "
+          + "correct the path or leave it out"
       )
     }
     return path

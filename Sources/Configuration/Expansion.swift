@@ -19,7 +19,8 @@ enum Expansion {
     _ text: String,
     environment: [String: String]
   ) throws(Failure) -> String {
-    let expanded = try variables(in: text[...], environment, depth: 0)
+    let bytes = try variables(in: Array(text.utf8)[...], environment, depth: 0)
+    let expanded = String(decoding: bytes, as: UTF8.self)
     guard expanded == "~" || expanded.hasPrefix("~/") else { return expanded }
     guard let home = environment["HOME"], !home.isEmpty else {
       throw .missing(variable: "HOME")
@@ -28,24 +29,25 @@ enum Expansion {
   }
 
   private static func variables(
-    in text: Substring,
+    in text: ArraySlice<UInt8>,
     _ environment: [String: String],
     depth: Int
-  ) throws(Failure) -> String {
+  ) throws(Failure) -> [UInt8] {
     guard depth <= maxDepth else { throw .malformed("defaults nest too deep") }
-    var result = ""
+    var result: [UInt8] = []
     var rest = text
-    while let dollar = rest.firstIndex(of: "$") {
+    while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
       result += rest[..<dollar]
-      rest = rest[dollar...].dropFirst()
-      if rest.first == "$" {
-        result += "$"
+      rest = rest[(dollar + 1)...]
+      switch rest.first {
+      case UInt8(ascii: "$"):
+        result.append(UInt8(ascii: "$"))
         rest = rest.dropFirst()
-      } else if rest.first == "{" {
+      case UInt8(ascii: "{"):
         let inside = try balanced(rest.dropFirst())
         result += try value(of: inside, environment, depth: depth)
-        rest = rest[inside.endIndex...].dropFirst()
-      } else {
+        rest = rest[(inside.endIndex + 1)...]
+      default:
         throw .malformed("write ${NAME} for a variable, or $$ for a dollar sign")
       }
     }
@@ -53,40 +55,51 @@ enum Expansion {
   }
 
   /// What lies before the brace that closes; braces of inner variables are counted.
-  private static func balanced(_ text: Substring) throws(Failure) -> Substring {
+  private static func balanced(
+    _ text: ArraySlice<UInt8>
+  ) throws(Failure) -> ArraySlice<UInt8> {
     var depth = 1
     var index = text.startIndex
     while index < text.endIndex {
-      if text[index...].hasPrefix("$$") {
-        index = text.index(after: index)
-      } else if text[index...].hasPrefix("${") {
-        depth += 1
-      } else if text[index] == "}" {
+      if text[index] == UInt8(ascii: "$"), index + 1 < text.endIndex {
+        // What follows a dollar belongs to it: a second one, or the brace of a variable.
+        index += 1
+        if text[index] == UInt8(ascii: "{") { depth += 1 }
+      } else if text[index] == UInt8(ascii: "}") {
         depth -= 1
         if depth == 0 { return text[..<index] }
       }
-      index = text.index(after: index)
+      index += 1
     }
     throw .malformed("a ${ is not closed by a }")
   }
 
   private static func value(
-    of inside: Substring,
+    of inside: ArraySlice<UInt8>,
     _ environment: [String: String],
     depth: Int
-  ) throws(Failure) -> String {
-    let name = inside.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+  ) throws(Failure) -> [UInt8] {
+    let name = inside.prefix(while: isNameByte)
     let rest = inside[name.endIndex...]
-    guard let first = name.first, !first.isNumber, rest.isEmpty || rest.hasPrefix(":-") else {
+    guard let first = name.first, !isDigit(first), rest.isEmpty || rest.starts(with: ":-".utf8)
+    else {
       throw .malformed("write ${NAME} or ${NAME:-default}, with a name of letters, digits and _")
     }
+    let variable = String(decoding: name, as: UTF8.self)
     if rest.isEmpty {
-      guard let value = environment[String(name)] else {
-        throw .missing(variable: String(name))
-      }
-      return value
+      guard let value = environment[variable] else { throw .missing(variable: variable) }
+      return Array(value.utf8)
     }
-    if let value = environment[String(name)], !value.isEmpty { return value }
+    if let value = environment[variable], !value.isEmpty { return Array(value.utf8) }
     return try variables(in: rest.dropFirst(2), environment, depth: depth + 1)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    isDigit(byte) || byte == UInt8(ascii: "_")
+      || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 }

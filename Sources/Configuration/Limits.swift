@@ -4,17 +4,17 @@ package struct Limits: Sendable, Equatable {
   package var concurrency = 4
   /// How long bytes that should move may stand still; 100 ms to 24 h.
   package var stallTimeout: Duration = .seconds(30)
-  /// The largest file in bytes, at least 1; equal to it is allowed. nil: none.
+  /// The largest file in bytes, at least 1; equal to it is allowed; nil: none.
   package var maxFileSize: Int64?
-  /// The most files in a batch, at least 1. nil: none.
+  /// The most files in a batch, at least 1; nil: none.
   package var maxFileCount: Int?
   /// Lower-case extensions without dot (`png`) and MIME patterns (`image/*`); empty allows any.
   package var allowedTypes: [String] = []
   /// As ``allowedTypes``, refused even where allowed.
   package var blockedTypes: [String] = []
-  /// Bytes per second sent, at least 1. nil: as fast as it goes.
+  /// Bytes per second sent, at least 1; nil: as fast as it goes.
   package var uploadRate: Int64?
-  /// Bytes per second received, at least 1. nil: as fast as it goes.
+  /// Bytes per second received, at least 1; nil: as fast as it goes.
   package var downloadRate: Int64?
   /// Absolute paths of the only folders whose files may be read and written; empty: all.
   package var roots: [String] = []
@@ -26,7 +26,7 @@ package struct Limits: Sendable, Equatable {
   mutating func decode(_ fields: inout ConfigFields) throws(ConfigurationError) {
     concurrency = try fields.integer("concurrency", in: 1...64).map { Int($0) } ?? concurrency
     stallTimeout =
-      try fields.milliseconds("stallTimeout", in: 100...86_400_000)
+      try fields.milliseconds("stallTimeout", in: 100...86_400_000, bounds: "100ms to 24h")
       .map { .milliseconds($0) } ?? stallTimeout
     maxFileSize = try fields.clearable("maxFileSize", maxFileSize) {
       fields,

@@ -57,10 +57,7 @@ package struct RemoteConfiguration: Sendable, Equatable {
     decoding.missing = []
     guard let kind = try fields.choice("kind", of: RemoteKind.self) else {
       throw decoding.missing.first.map(ConfigurationError.init(missing:))
-        ?? ConfigurationError(
-          fields.location,
-          "remote \"\(name)\" has no kind; add kind: local"
-        )
+        ?? fields.lacking("kind", "remote \"\(name)\" has no kind; add kind: local")
     }
     self.name = name
     self.kind = kind
@@ -71,16 +68,16 @@ package struct RemoteConfiguration: Sendable, Equatable {
     case .local:
       let root = try fields.path("root")
       guard root != nil || !decoding.missing.isEmpty else {
-        throw ConfigurationError(
-          fields.location,
+        throw fields.lacking(
+          "root",
           "remote \"\(name)\" has no root; add the path of its folder"
         )
       }
       settings = .local(root: root ?? "")
     }
+    try fields.finish()
     missing = decoding.missing
     decoding.missing = outside
-    try fields.finish()
   }
 }
 

@@ -21,6 +21,8 @@ struct YAMLReader: ~Copyable {
     guard bytes.count <= maxBytes else {
       throw ConfigurationError(.file(file), "is longer than 1 MiB; this cannot be a configuration")
     }
+    // libyaml asserts that there is input.
+    guard !bytes.isEmpty else { return nil }
     if let offset = firstInvalidByte(of: bytes) {
       throw ConfigurationError(
         place(of: offset, in: bytes, file: file),
@@ -207,6 +209,9 @@ struct YAMLReader: ~Copyable {
     }
     if let context = state.context {
       message += " (\(String(cString: context)) that starts at line \(state.context_mark.line + 1))"
+    }
+    if message.contains("expected ',' or") {
+      message += "; quote a value that holds braces, as in \"${NAME}\""
     }
     return ConfigurationError(location(state.problem_mark), message)
   }
