@@ -12,6 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".build" / "logs"
+# What Swift Testing and pytest say while all is well.
+NOISE = re.compile("[◇✔➜] |bringing up nodes")
 # Tools keep their caches with what is built, out of the checkout.
 CACHES = {
     name: str(ROOT / ".build" / name.lower()) for name in ("MYPY_CACHE_DIR", "RUFF_CACHE_DIR")
@@ -34,9 +36,9 @@ class Outcome:
         return self.code == 0
 
     def excerpt(self, start: str | None = None, limit: int = 60) -> str:
-        """The part worth reading: from the first line with `start`, or the errors, or the end."""
-        lines = self.output.rstrip().splitlines()
-        found = [n for n, line in enumerate(lines) if start and start in line]
+        """The part worth reading: from the first line that fits `start`, or errors, or the end."""
+        lines = [line for line in self.output.splitlines() if line and not NOISE.match(line)]
+        found = [n for n, line in enumerate(lines) if start and re.search(start, line)]
         errors = list(dict.fromkeys(line for line in lines if ERROR.match(line)))
         if found:
             shown = lines[found[0] : found[0] + limit]
