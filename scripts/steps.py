@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,10 @@ CACHES = {
 }
 # As compilers and linters write it: "error: …" or "file:line:column: error: …".
 ERROR = re.compile(r"(\S+:\d+(:\d+)?: )?error: ")
+
+
+# Commands run in groups of their own, so being terminated must reach `run`, which ends them.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 @dataclass(frozen=True)
