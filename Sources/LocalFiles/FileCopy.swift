@@ -70,6 +70,15 @@ package final class FileCopy: Sendable {
       )
   }
 
+  /// Writes all bytes at an offset.
+  package static func write(
+    _ bytes: UnsafeRawBufferPointer,
+    to target: Int32,
+    at offset: Int64
+  ) throws(TransferError) {
+    try Descriptor.write(target, at: offset, bytes, path: nil)
+  }
+
   private func readAndWrite(
     from source: Int32,
     at sourceOffset: Int64,

@@ -72,7 +72,11 @@ extension PartFile {
     guard code == EINVAL || code == ENOSYS || code == EOPNOTSUPP else {
       throw .fromErrno(code, doing: "write", path: targetPath)
     }
-    // File systems without RENAME_NOREPLACE (NFS, some FUSE): a link never replaces.
+    try linkWithoutReplacing()
+  }
+
+  /// For file systems without RENAME_NOREPLACE (NFS, some FUSE): a link never replaces.
+  func linkWithoutReplacing() throws(TransferError) {
     guard linkat(folder.number, partName, folder.number, name, 0) == 0 else {
       throw .fromErrno(errno, doing: "write", path: targetPath)
     }

@@ -13,7 +13,7 @@ enum PartName {
   static func isOne(_ name: String) -> Bool {
     let bytes = Array(name.utf8)
     let dot = UInt8(ascii: ".")
-    guard bytes.count > 18, bytes.first == dot, bytes.suffix(5).elementsEqual(".part".utf8),
+    guard bytes.count >= 18, bytes.first == dot, bytes.suffix(5).elementsEqual(".part".utf8),
       bytes[bytes.count - 16] == dot
     else { return false }
     return bytes[(bytes.count - 15)..<(bytes.count - 5)].allSatisfy {

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 package import TransferModel
 
@@ -67,16 +68,19 @@ package struct Roots: Sendable, Equatable {
     )
   }
 
-  /// The real path of the part that exists, followed by the rest; nil where the rest goes up.
+  /// The real path of the part that exists, followed by the rest.
+  ///
+  /// Nil where the rest goes up or starts with a link to nothing: where that leads is not known.
   private static func resolved(_ path: String) -> String? {
-    var existing = path
+    var parts = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     var rest = ""
     while true {
-      if let real = realpath(existing) { return real == "/" ? rest : real + rest }
-      let parts = existing.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-      guard let name = parts.last, name != ".." else { return nil }
+      let existing = "/" + parts.joined(separator: "/")
+      if let real = realpath(existing) { return real == "/" && !rest.isEmpty ? rest : real + rest }
+      var status = stat()
+      let isLink = lstat(existing, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+      guard !isLink, let name = parts.popLast(), name != ".." else { return nil }
       rest = "/" + name + rest
-      existing = "/" + parts.dropLast().joined(separator: "/")
     }
   }
 

@@ -28,7 +28,7 @@ final class TargetFolder: Sendable {
     } catch  where error.code == .fileNotFound {
       throw TransferError(
         .fileNotFound,
-        "Cannot write '\(TransferError.shown(targetPath))': its folder does not exist; "
+        "Cannot write '\(TransferError.shown(targetPath))': there is no such folder; "
           + "create it first."
       )
     }

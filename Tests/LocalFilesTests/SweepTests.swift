@@ -1,0 +1,70 @@
+import Glibc
+import Testing
+import TransferModel
+
+@testable import LocalFiles
+
+@Suite struct SweepTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test("parts of the dead go; those of the living and everything else stays")
+  func sweeps() throws {
+    let living = try PartFile.create(for: folder("living"), overwrite: false)
+    for _ in 0..<3 { try PartFile.create(for: folder("dead"), overwrite: false).keep() }
+    let others = [
+      ".x.part", ".x.012345678.part", ".x.0123456789.Part", "x.0123456789.part", "plain",
+      ".x.01234_6789.part", ".x.0123456789.part2",
+    ]
+    for name in others { chmod(try folder.file(name), 0o600) }
+    chmod(try folder.file(".open.0123456789.part"), 0o644)
+    try folder.link(".link.0123456789.part", to: "plain")
+    try folder.folder(".folder.0123456789.part")
+    #expect(mkfifo(folder(".pipe.0123456789.part"), 0o600) == 0)
+    let before = try folder.names()
+    #expect(try PartFile.sweep(folder.path) == 3)
+    #expect(try folder.names() == before.filter { !$0.hasPrefix(".dead.") })
+    try living.publish(overwrite: false)
+    #expect(try PartFile.sweep(folder.path) == 0)
+  }
+
+  @Test("only parts asked for go")
+  func matching() throws {
+    for name in ["a", "b"] { try PartFile.create(for: folder(name), overwrite: false).keep() }
+    #expect(try PartFile.sweep(folder.path, matching: { $0.hasPrefix(".a.") }) == 1)
+    #expect(try folder.names().first?.hasPrefix(".b.") == true)
+  }
+
+  @Test("a folder that is missing holds no parts, and what is no folder is an error")
+  func noFolder() throws {
+    #expect(try PartFile.sweep(folder("missing")) == 0)
+    try folder.file("file")
+    #expect(
+      failure { () throws(TransferError) in _ = try PartFile.sweep(folder("file")) } != nil
+    )
+  }
+
+  @Test("files written while others sweep all arrive")
+  func sweptWhileWritten() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<2 {
+        group.addTask {
+          for index in 0..<400 {
+            let part = try PartFile.create(for: folder("\(writer)-\(index)"), overwrite: false)
+            try part.write([1], at: 0)
+            try part.publish(overwrite: false, durable: false)
+          }
+        }
+      }
+      group.addTask {
+        for _ in 0..<200 {
+          let removed = try PartFile.sweep(folder.path)
+          #expect(removed == 0)
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try folder.names().count == 800)
+  }
+}
