@@ -43,7 +43,7 @@ import Testing
     #expect(!name.unicodeScalars.contains("\u{FFFD}"))
   }
 
-  @Test("every name of a thousand made of nasty pieces is one component that a folder takes")
+  @Test("every name of 300 made of nasty pieces is one component that a folder takes")
   func battery() throws {
     let pieces = [
       "/", "\\", "..", ".", "\0", "\n", "\u{202E}", "\u{2066}", "é", "e\u{301}", "\u{301}", "😀",
@@ -52,7 +52,7 @@ import Testing
     ]
     let folder = try TemporaryFolder()
     var state: UInt64 = 20_240_607
-    for _ in 0..<1000 {
+    for _ in 0..<300 {
       var name = ""
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       for step in 0..<Int(state >> 33 % 7) {
