@@ -201,6 +201,7 @@ class Connection:
                     deadline = {"mode": mode, "deadlineMs": int(seconds * 1000)}
                     # A little longer than the sidecar's own deadline, which ends with a reply.
                     await self.request("shutdown", deadline, timeout=seconds + 1)
+                self._notify("exit", {})
             process.close_stdin()
             if not await process.wait(grace.eof):
                 process.signal(signal.SIGTERM)
@@ -260,11 +261,14 @@ class Connection:
 
     def _cancel(self, call: Call) -> None:
         """Asks to cancel a request; its reply is still read, and dropped if nobody waits for it."""
-        process = self._process
-        if call.id in self._calls and process is not None and process.alive:
-            cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": call.id}}
+        if call.id in self._calls:
+            self._notify("$/cancelRequest", {"id": call.id})
+
+    def _notify(self, method: str, params: Mapping[str, Any]) -> None:
+        if self._process is not None and self._process.alive:
             with contextlib.suppress(ConnectionClosed):
-                self._write(process, encode(cancel))
+                line = encode({"jsonrpc": "2.0", "method": method, "params": params})
+                self._write(self._process, line)
 
     def _write(self, process: SidecarProcess, line: bytes) -> None:
         if self._trace:

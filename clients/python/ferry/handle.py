@@ -117,20 +117,20 @@ class TransferHandle(Generic[R]):
 
     async def pause(self) -> str:
         """Pauses it and returns its state; no effect where it is settled."""
-        return await self._command("pause")
+        return await self._command("transfer/pause")
 
     async def resume(self) -> str:
         """Goes on after a pause and returns its state."""
-        return await self._command("resume")
+        return await self._command("transfer/resume")
 
     async def cancel(self) -> str:
         """Cancels it and returns its state; awaiting it then raises TransferCancelled."""
-        return await self._command("cancel")
+        return await self._command("transfer/cancel")
 
     async def retry(self) -> str:
         """Tries a failed transfer again: the handle can be awaited and iterated anew."""
         if not isinstance(self._state.error, TransferFailed) or not self._future.done():
-            return await self._command("retry")
+            return await self._command("transfer/retry")
         before = self._future, self._state
         self._future = self._loop.create_future()
         self._settled_by_event, self._fault = True, None
@@ -138,7 +138,7 @@ class TransferHandle(Generic[R]):
         self._state = replace(self._state, state="queued", error=None)
         self._connection._router.add(self)
         try:
-            return await self._command("retry")
+            return await self._command("transfer/retry")
         except BaseException:
             if not self._future.done():
                 self._connection._router.settle(self, again=True)
@@ -166,9 +166,9 @@ class TransferHandle(Generic[R]):
         self._latest.pop(event.name, None)
         self._latest[event.name] = event
         self._state = after(self._state, event)
+        self._observers.notify(event, self._connection._dispatch)
         for stream in list(self._streams):
             stream._push(event)
-        self._observers.notify(event, self._connection._dispatch)
         if not event.terminal:
             return
         error = self._reason(getattr(event, "error", None))
@@ -246,9 +246,9 @@ class TransferHandle(Generic[R]):
             with contextlib.suppress(FerryError):
                 connection._post("transfer/cancel", {"transferId": self.transfer_id})
 
-    async def _command(self, verb: str) -> str:
+    async def _command(self, method: str) -> str:
         params = {"transferId": self.transfer_id}
-        result = await self._connection.request(f"transfer/{verb}", params)
+        result = await self._connection.request(method, params)
         return str(result["state"])
 
     async def _waiting_for(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import uuid
-from typing import Any, AsyncIterator, Callable, Dict, Optional, TypeVar
+from typing import Any, AsyncIterator, Callable, Dict, Optional, Type, TypeVar
 
 from .binary import PathLike
 from .connection import Call, Connection
@@ -72,19 +72,19 @@ class TransferMethods(Connection):
 
     async def transfer_pause(self, transfer_id: str) -> str:
         """Pauses a transfer; returns its state."""
-        return await self._manage("pause", transfer_id)
+        return await self._manage("transfer/pause", transfer_id)
 
     async def transfer_resume(self, transfer_id: str) -> str:
         """Goes on with a paused transfer; returns its state."""
-        return await self._manage("resume", transfer_id)
+        return await self._manage("transfer/resume", transfer_id)
 
     async def transfer_retry(self, transfer_id: str) -> str:
         """Tries a failed transfer again; returns its state."""
-        return await self._manage("retry", transfer_id)
+        return await self._manage("transfer/retry", transfer_id)
 
     async def transfer_cancel(self, transfer_id: str) -> str:
         """Cancels a transfer; returns its state."""
-        return await self._manage("cancel", transfer_id)
+        return await self._manage("transfer/cancel", transfer_id)
 
     async def transfer_forget(self, transfer_id: str) -> None:
         """Drops what is remembered of a settled transfer, and its temporary file."""
@@ -96,8 +96,8 @@ class TransferMethods(Connection):
             self, transfer_id, from_reply=lambda _: _never(), from_event=lambda event: event
         )
 
-    async def _manage(self, verb: str, transfer_id: str) -> str:
-        reply = await self.request(f"transfer/{verb}", _id(transfer_id))
+    async def _manage(self, method: str, transfer_id: str) -> str:
+        reply = await self.request(method, _id(transfer_id))
         return str(reply["state"])
 
     def _base(self) -> Optional[str]:

@@ -1,0 +1,458 @@
+"""A small stand-in for ferry that speaks its protocol, with faults to order.
+
+Faults that concern the process come as words in $FAKE (`ignore-eof`, `die-at=ping`, …); those that
+concern a transfer are the names of channels (see `Transfer.run`). Everything else is an honest
+remote in memory. Parameters are checked against schema/openrpc.json.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import signal
+import sys
+
+WORDS = dict(word.partition("=")[::2] for word in os.environ.get("FAKE", "").split())
+ROOT = next(p for p in pathlib.Path(__file__).resolve().parents if (p / "schema").is_dir())
+DOCUMENT = json.loads((ROOT / "schema" / "openrpc.json").read_text())
+METHODS = {method["name"]: method for method in DOCUMENT["methods"]}
+NOW = "2026-01-02T03:04:05.678Z"
+
+
+class Refusal(Exception):
+    def __init__(self, number, code, message, retryable=False, **data):
+        data = {"code": code, "retryable": retryable, **data}
+        self.error = {"code": number, "message": message, "data": data}
+
+
+def out(message):
+    sys.stdout.buffer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def notify(method, **params):
+    state.seq += 1
+    out({"method": method, "params": {"seq": state.seq, **params}})
+
+
+class State:
+    seq = 0
+    token = 17_000_000_000_000_000
+    ended = False
+
+    def __init__(self):
+        self.files, self.objects, self.messages = {}, {}, []
+        self.transfers, self.calls, self.channels = {}, {}, set()
+        self.concurrency = 4
+
+    def announce(self, channel, file, params):
+        self.token += 1
+        message = {"remote": "local", "channel": channel, "timetoken": str(self.token),
+                   "type": "file", "file": file, "publisher": "fake"}  # fmt: skip
+        message.update({k: params[k] for k in ("message", "meta") if k in params})
+        self.messages.append(message)
+        if channel in self.channels:
+            notify("message", **message)
+        return str(self.token)
+
+
+class Transfer:
+    def __init__(self, method, id, params):
+        self.method, self.params, self.ids = method, params, [id]
+        self.id, self.attempt, self.state = params["transferId"], 1, "queued"
+        self.content = None
+        self.chunks = bytearray()
+        self.read = 0
+        state.transfers[self.id] = self
+        if params.get("detach"):
+            self.reply({"transferId": self.id})
+            self.ids = []
+
+    @property
+    def up(self):
+        return self.method in ("file/send", "object/put")
+
+    @property
+    def direction(self):
+        return "upload" if self.up else "download"
+
+    def reply(self, result=None, error=None):
+        for id in self.ids:
+            state.calls.pop(id, None)
+            out({"id": id, **({"error": error} if error else {"result": result})})
+        self.ids = []
+
+    def load(self):
+        p = self.params
+        if "path" in p:
+            try:
+                self.content = pathlib.Path(p["path"].removeprefix("file://")).read_bytes()
+            except OSError:
+                raise Refusal(1101, "ERR_FILE_NOT_FOUND", f"no file {p['path']}") from None
+        elif "data" in p:
+            self.content = base64.b64decode(p["data"])
+        elif "text" in p:
+            self.content = p["text"].encode()
+        elif self.method == "object/get":
+            if p["ref"] not in state.objects:
+                raise Refusal(1301, "ERR_NOT_FOUND", f"no object {p['ref']}", phase="download")
+            self.content = state.objects[p["ref"]][0]
+            if "range" in p:
+                start, length = p["range"]["offset"], p["range"].get("length", 1 << 60)
+                self.content = self.content[start : start + length]
+        elif self.method == "file/download":
+            if p.get("id") not in state.files:
+                raise Refusal(1301, "ERR_NOT_FOUND", f"no file {p.get('id')}", phase="download")
+            self.content = state.files[p["id"]][1]
+            target = p.get("target")
+            if isinstance(target, str) and os.path.exists(target) and not p.get("overwrite"):
+                raise Refusal(1307, "ERR_TARGET_EXISTS", f"{target} is there: pass overwrite")
+
+    def progress(self, loaded, total):
+        percent = None if total is None else (100 * loaded // total if total else 100)
+        notify("progress", transferId=self.id, direction=self.direction, loaded=loaded,
+               total=total, percent=percent, rate=1000, etaMs=5, attempt=self.attempt)  # fmt: skip
+
+    def settle(self, kind, error):
+        self.state = {"error": "rejected", "failure": "failed"}.get(kind, kind)
+        error["data"]["transferId"] = self.id
+        extra = {"loaded": 0, "resumable": False} if kind == "cancelled" else {}
+        notify(kind, transferId=self.id, error=error, **extra)
+        self.reply(error=error)
+
+    def run(self):
+        """Runs until it is settled, or waits as its channel says."""
+        fault = self.params.get("channel", "")
+        if fault == "reject":
+            raise Refusal(1203, "ERR_FILE_TYPE_BLOCKED", "exe files are blocked")
+        self.load()
+        self.state = "running"
+        streamed = "stream" in self.params and self.content is None
+        total = self.params["stream"].get("size") if streamed else len(self.content)
+        notify("started", transferId=self.id, attempt=self.attempt, total=total)
+        if fault == "fail-once" and self.attempt == 1:
+            self.progress(1, total)
+            error = Refusal(1503, "ERR_NETWORK", "the line dropped", True, phase="upload")
+            return self.settle("failure", error.error)
+        if fault == "die":
+            self.progress(1, total)
+            die("the disk is on fire")
+        if fault == "flood":
+            for step in range(10_000):
+                self.progress(total * (step + 1) // 10_000, total)
+        if fault == "hold":
+            self.progress(total // 2 if total else 0, total)
+        elif not streamed and self.params.get("target") != {"stream": True}:
+            self.finish()
+        return None
+
+    def finish(self):
+        p, content = self.params, self.content
+        digest = hashlib.sha256(content).hexdigest()
+        size = len(content)
+        self.progress(size, size)
+        self.state = "succeeded"
+        if self.method == "file/send":
+            id = f"f{len(state.files)}"
+            name = p.get("name") or os.path.basename(p["path"])
+            state.files[id] = (p["channel"], content, name)
+            short = {"id": id, "name": name, "size": size}
+            file = {**short, "channel": p["channel"], "contentType": "text/plain",
+                    "sha256": digest, "timetoken": state.announce(p["channel"], short, p),
+                    "url": f"file:///fake/{id}"}  # fmt: skip
+            notify("uploaded", transferId=self.id, file=file, sha256=digest)
+            self.reply({"transferId": self.id, **file})
+        elif self.method == "object/put":
+            custom = p.get("metadata", {}).get("custom", {})
+            metadata = {"name": p["ref"].split("/")[-1], "fullPath": p["ref"], "bucket": "local",
+                        "size": size, "contentType": p.get("contentType", "text/plain"),
+                        "created": NOW, "updated": NOW, "etag": digest[:8], "custom": custom,
+                        "sha256": digest}  # fmt: skip
+            state.objects[p["ref"]] = (content, metadata)
+            notify("uploaded", transferId=self.id, sha256=digest,
+                   object={"ref": p["ref"], "metadata": metadata})  # fmt: skip
+            self.reply({"transferId": self.id, "metadata": metadata})
+        else:
+            self.deliver(digest)
+
+    def deliver(self, digest):
+        target, place = self.params.get("target"), {}
+        if isinstance(target, str):
+            pathlib.Path(target).write_bytes(self.content)
+            place = {"path": target, "temporary": False}
+        elif target is None:
+            path = f"/tmp/fake-ferry-{os.getpid()}"
+            pathlib.Path(path).write_bytes(self.content)
+            place = {"path": path, "temporary": True}
+        size = len(self.content)
+        notify("downloaded", transferId=self.id, size=size, sha256=digest, **place)
+        result = {"transferId": self.id, **place, "size": size, "sha256": digest}
+        if target and "inline" in target:
+            result["data"] = base64.b64encode(self.content).decode()
+        if self.method == "object/get":
+            result["metadata"] = state.objects[self.params["ref"]][1]
+        self.reply(result)
+
+
+def die(words):
+    for number in range(30):
+        print(f"line {number}", file=sys.stderr)
+    print(words, file=sys.stderr, flush=True)
+    os._exit(7)
+
+
+def of(params):
+    transfer = state.transfers.get(params["transferId"])
+    if transfer is None:
+        raise Refusal(1006, "ERR_UNKNOWN_ID", "no such transfer", field="transferId")
+    return transfer
+
+
+def cancel(transfer):
+    if transfer.state in ("queued", "running", "paused"):
+        error = {"code": -32800, "message": "cancelled by the host",
+                 "data": {"code": "ERR_CANCELLED", "retryable": False}}  # fmt: skip
+        transfer.settle("cancelled", error)
+
+
+def manage(verb, transfer):
+    if verb == "cancel":
+        cancel(transfer)
+    elif verb == "pause" and transfer.state == "running":
+        transfer.state = "paused"
+        notify("paused", transferId=transfer.id, loaded=0)
+    elif verb == "resume" and transfer.state == "paused":
+        transfer.state = "running"
+        notify("resumed", transferId=transfer.id, loaded=0)
+        return {"state": "running"}, transfer.finish
+    elif verb == "retry" and transfer.state == "failed":
+        transfer.state, transfer.attempt = "queued", transfer.attempt + 1
+        return {"state": "queued"}, transfer.run
+    return {"state": transfer.state}, None
+
+
+def stream(verb, transfer, p):
+    if verb == "write":
+        if WORDS.pop("overload-once", None) is not None:
+            raise Refusal(1702, "ERR_OVERLOADED", "too much to do", True, retryAfterMs=1)
+        if transfer.params.get("channel") == "full":
+            raise Refusal(1306, "ERR_DISK_FULL", "the disk is full")
+        chunk = base64.b64decode(p["data"])
+        assert 0 < len(chunk) <= 256 * 1024, len(chunk)
+        transfer.chunks += chunk
+        return {}, None
+    if verb == "close":
+        transfer.content = bytes(transfer.chunks)
+        size = transfer.params["stream"].get("size", len(transfer.content))
+        if size != len(transfer.content):
+            error = Refusal(1104, "ERR_FILE_CHANGED", "the stream has another size", phase="upload")
+            transfer.settle("failure", error.error)
+            return {}, None
+        return {}, transfer.finish
+    start, transfer.read = transfer.read, transfer.read + p["maxBytes"]
+    chunk = transfer.content[start : transfer.read]
+    eof = transfer.read >= len(transfer.content)
+    data = base64.b64encode(chunk).decode()
+    return {"data": data, "eof": eof}, transfer.finish if eof else None
+
+
+def page(entries, p, size):
+    start = int(p.get("next") or 0)
+    end = start + p.get("limit", size)
+    return entries[start:end], str(end) if end < len(entries) else None
+
+
+def answer(method, p):
+    """The result of a request, and what is to be done after it was sent."""
+    room, _, verb = method.partition("/")
+    if room == "transfer" and verb in ("pause", "resume", "retry", "cancel"):
+        return manage(verb, of(p))
+    if room == "stream":
+        return stream(verb, of(p), p)
+    return plain(method, p), None
+
+
+def plain(method, p):
+    if method in ("ping", "transfer/forget"):
+        if method == "transfer/forget":
+            del state.transfers[of(p).id]
+        return {}
+    if method == "transfer/get":
+        t = of(p)
+        return {"transferId": t.id, "direction": t.direction, "remote": "local", "loaded": 0,
+                "state": t.state, "total": None, "percent": None, "attempt": t.attempt,
+                "resumable": False}  # fmt: skip
+    if method == "transfer/list":
+        ids, next = page(list(state.transfers), p, 100)
+        return {"transfers": [plain("transfer/get", {"transferId": i}) for i in ids], "next": next}
+    if method == "file/publish":
+        return {"timetoken": state.announce(p["channel"], {"id": p["id"], "name": p["name"]}, p)}
+    if method == "file/list":
+        files = [{"id": id, "name": f[2], "size": len(f[1]), "created": NOW}
+                 for id, f in state.files.items() if f[0] == p["channel"]]  # fmt: skip
+        files, next = page(files, p, 100)
+        return {"files": files, "next": next, "count": len(files)}
+    if method in ("file/url", "file/delete"):
+        if p["id"] not in state.files:
+            raise Refusal(1301, "ERR_NOT_FOUND", f"no file {p['id']}")
+        if method == "file/url":
+            return {"url": f"file:///fake/{p['id']}"}
+        del state.files[p["id"]]
+        return {}
+    if method == "object/list":
+        items = [{"ref": ref, "name": ref.split("/")[-1], "size": len(state.objects[ref][0])}
+                 for ref in sorted(state.objects) if ref.startswith(p.get("ref", ""))]  # fmt: skip
+        items, next = page(items, p, 100)
+        return {"items": items, "prefixes": [], "next": next}
+    if method == "object/resolve":
+        path = "/".join(filter(None, [p["ref"], p.get("child")]))
+        parent, _, name = path.rpartition("/")
+        return {"ref": path, "fullPath": path, "bucket": "local", "name": name, "root": "",
+                "parent": parent}  # fmt: skip
+    if method.startswith("object/"):
+        if p["ref"] not in state.objects:
+            raise Refusal(1301, "ERR_NOT_FOUND", f"no object {p['ref']}")
+        if method == "object/delete":
+            del state.objects[p["ref"]]
+            return {}
+        if method == "object/url":
+            return {"url": "file:///fake/" + p["ref"]}
+        metadata = state.objects[p["ref"]][1]
+        metadata.update({k: v for k, v in p.get("metadata", {}).items() if v is not None})
+        return {"metadata": metadata}
+    return channels(method, p)
+
+
+def channels(method, p):
+    if method == "channel/subscribe":
+        since, state.channels = p.get("since"), state.channels | set(p["channels"])
+        token = str(state.token)
+        for m in state.messages:
+            if since and int(m["timetoken"]) > int(since) and m["channel"] in p["channels"]:
+                notify("message", **m)
+        return {"timetoken": token}
+    if method == "channel/unsubscribe":
+        state.channels -= set(p.get("channels") or state.channels)
+        return {}
+    if method == "channel/history":
+        start = int(p.get("start", 1 << 62))
+        kept = [m for m in state.messages
+                if m["channel"] == p["channel"] and int(m["timetoken"]) < start]  # fmt: skip
+        shown = kept[-p.get("limit", 100) :]
+        more = {"more": {"start": shown[0]["timetoken"]}} if len(kept) > len(shown) else {}
+        return {"messages": shown, **more}
+    if method in ("message/get", "message/delete"):
+        token = p["messageId"].rpartition(":")[2]
+        found = [m for m in state.messages if m["timetoken"] == token]
+        if not found:
+            raise Refusal(1301, "ERR_NOT_FOUND", f"no message {p['messageId']}")
+        if method == "message/get":
+            return found[0]
+        state.messages.remove(found[0])
+        return {}
+    if method in ("limits/get", "limits/set"):
+        state.concurrency = p.get("concurrency", state.concurrency)
+        return {"maxFileSize": None, "maxFileCount": None, "allowedTypes": [], "blockedTypes": [],
+                "fileTransferEnabled": True, "concurrency": state.concurrency,
+                "uploadRate": p.get("uploadRate"), "downloadRate": None}  # fmt: skip
+    if method == "server/stats":
+        return {"uptimeMs": 1, "residentBytes": 1, "remotes": {},
+                "requests": {"received": 1, "inFlight": 1, "refused": 0},
+                "output": {"queuedBytes": 0, "droppedProgress": 0},
+                "transfers": dict.fromkeys(["queued", "running", "paused", "succeeded", "failed",
+                                            "rejected", "cancelled"], 0)}  # fmt: skip
+    if method == "rpc.discover":
+        return DOCUMENT
+    raise Refusal(-32601, "ERR_UNSUPPORTED", f"no method {method}")
+
+
+def initialize(p):
+    version = int(WORDS.get("version", 1))
+    if version not in p["protocolVersions"]:
+        raise Refusal(1002, "ERR_UNSUPPORTED", "no common version", supported=[version])
+    print("fake: hello", file=sys.stderr, flush=True)
+    return {"serverInfo": {"name": "ferry", "version": "9.9.9"},
+            "protocolVersion": int(WORDS.get("answer-version", 1)), "instanceId": "i-1",
+            "capabilities": {"framings": ["ndjson"], "kinds": ["local"], "sources": ["path"],
+                             "targets": ["path"]},
+            "remotes": [{"name": "local", "kind": "local", "capabilities": ["objects", "files"]}],
+            "limits": {"maxLineBytes": 1 << 24, "maxOutLineBytes": 1 << 24,
+                       "maxInFlight": 1000}}  # fmt: skip
+
+
+def check(method, params):
+    if method not in METHODS:
+        raise Refusal(-32601, "ERR_UNSUPPORTED", f"unknown method {method}")
+    known = {p.get("name") or p["$ref"].rsplit("/", 1)[1] for p in METHODS[method]["params"]}
+    if params.keys() - known and method != "initialize":
+        raise Refusal(-32602, "ERR_INVALID_ARGUMENT", f"unknown {sorted(params.keys() - known)}")
+
+
+def serve(id, method, params):
+    check(method, params)
+    if WORDS.get("die-at") == method:
+        die("the disk is on fire")
+    if WORDS.get("kill-at") == method:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if WORDS.get("mute-at") == method:
+        state.calls[id] = None
+        return
+    if WORDS.get("line-at") == method:  # one line of so many bytes, as the answer
+        return out({"id": id, "result": {"text": "x\u2028y" * (int(WORDS["bytes"]) // 8)}})
+    if WORDS.get("garbage-at") == method:
+        return sys.stdout.write("hello from a print that slipped in\n") and sys.stdout.flush()
+    if method == "shutdown":
+        if "ignore-shutdown" in WORDS:
+            return
+        for transfer in list(state.transfers.values()):
+            cancel(transfer)
+        state.ended = True
+        return out({"id": id, "result": dict.fromkeys(
+            ["completed", "failed", "cancelled", "resumable"], 0)})  # fmt: skip
+    if method == "initialize":
+        return out({"id": id, "result": initialize(params)})
+    if method in ("file/send", "object/put", "object/get", "file/download"):
+        transfer = Transfer(method, id, params)
+        state.calls[id] = transfer
+        try:
+            return transfer.run()
+        except Refusal as refusal:
+            return transfer.settle("error", refusal.error)
+    result, then = answer(method, params)
+    out({"id": id, "result": result})
+    if then:
+        then()
+
+
+def main():
+    if "ignore-term" in WORDS:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "stdout-closed" in WORDS:
+        os.close(1)
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        method, params, id = message["method"], message.get("params", {}), message.get("id")
+        if method == "$/cancelRequest":
+            if isinstance(state.calls.get(params["id"]), Transfer):
+                cancel(state.calls[params["id"]])
+            elif params["id"] in state.calls:
+                del state.calls[params["id"]]
+                error = Refusal(-32800, "ERR_CANCELLED", "cancelled").error
+                out({"id": params["id"], "error": error})
+            continue
+        if method == "exit":
+            if not WORDS.keys() & {"ignore-eof", "ignore-shutdown"}:
+                sys.exit(0 if state.ended else 1)
+            continue
+        try:
+            serve(id, method, params)
+        except Refusal as refusal:
+            out({"id": id, "error": refusal.error})
+    while "ignore-eof" in WORDS:
+        signal.pause()
+
+
+assert sys.argv[1] == "serve", sys.argv
+state = State()
+main()

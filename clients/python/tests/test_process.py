@@ -1,0 +1,398 @@
+"""The process below: how it is found, what it may write, how it dies, and how it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+
+import ferry
+from ferry.framing import LineSplitter, encode
+
+
+def gone(pid):
+    """Whether neither a process nor a zombie of this id is left."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_a_missing_program_lists_every_place(monkeypatch, tmp_path):
+    monkeypatch.delenv("FERRY_BIN", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    package = tmp_path / "checkout" / "clients" / "python" / "ferry" / "binary.py"
+    (tmp_path / "checkout").mkdir()
+    (tmp_path / "checkout" / "Package.swift").touch()
+    monkeypatch.setattr("ferry.binary.__file__", str(package))
+    with pytest.raises(ferry.BinaryNotFound) as missing:
+        asyncio.run(ferry.Ferry().start())
+    places = "\n".join(missing.value.looked_in)
+    for place in ("bin=", "$FERRY_BIN", "ferry/bin/ferry", "checkout/.build/release/ferry", "PATH"):
+        assert place in places
+        assert place in str(missing.value)
+
+
+@pytest.mark.parametrize("given", ["bin", "FERRY_BIN", "beside", "checkout", "PATH"])
+def test_the_program_is_found_in_each_place(fake, fake_program, monkeypatch, tmp_path, given):
+    monkeypatch.delenv("FERRY_BIN", raising=False)
+    package = tmp_path / "checkout" / "clients" / "python" / "ferry"
+    monkeypatch.setattr("ferry.binary.__file__", str(package / "binary.py"))
+    options = fake()
+    del options["bin"]
+    places = {
+        "beside": package / "bin" / "ferry",
+        "checkout": tmp_path / "checkout" / ".build" / "release" / "ferry",
+        "PATH": tmp_path / "somewhere" / "ferry",
+    }
+    if given == "bin":
+        options["bin"] = str(fake_program)
+    elif given == "FERRY_BIN":
+        options["env"]["FERRY_BIN"] = str(fake_program)
+    else:
+        places[given].parent.mkdir(parents=True)
+        places[given].symlink_to(fake_program)
+        (tmp_path / "checkout").mkdir(exist_ok=True)
+        (tmp_path / "checkout" / "Package.swift").touch()
+    options["env"]["PATH"] = f"{tmp_path / 'somewhere'}:{os.environ['PATH']}"
+
+    async def run():
+        async with ferry.Ferry(**options) as f:
+            await f.ping()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("words", ["version=2", "answer-version=2"])
+def test_another_version_says_which_fit(fake, words):
+    with pytest.raises(ferry.VersionMismatch, match="protocol 2, and this package speaks 1") as no:
+        asyncio.run(ferry.Ferry(**fake(words, checked=False)).start())
+    assert (no.value.offered, no.value.supported) == ([1], [2])
+
+
+@pytest.mark.parametrize("program", ["/bin/cat", "/bin/echo", "/bin/true", "/etc/passwd"])
+def test_a_program_that_is_not_ferry_is_a_clear_error(program):
+    with pytest.raises(ferry.FerryError) as wrong:
+        asyncio.run(ferry.Ferry(bin=program).start())
+    kinds = (ferry.ProtocolError, ferry.ProcessDied, ferry.BinaryNotFound)
+    assert isinstance(wrong.value, kinds)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "killed_by"),
+    [("die-at=file/list", 7, None), ("kill-at=file/list", -11, "SIGSEGV")],
+)
+def test_a_death_fails_everything_that_waits_and_says_how_and_why(fake, words, code, killed_by):
+    async def run():
+        async with ferry.Ferry(**fake(words)) as f:
+            handle = f.send(b"x", name="n", channel="hold")
+            iterating = asyncio.ensure_future(collect(handle.events()))
+            async with f.subscribe("c") as messages:
+                listening = asyncio.ensure_future(collect(messages))
+                asked = asyncio.ensure_future(f.files("c").page())
+                for waiting in (asked, handle, iterating, listening):
+                    with pytest.raises(ferry.ProcessDied) as died:
+                        await waiting
+                    assert (died.value.returncode, died.value.signal) == (code, killed_by)
+            with pytest.raises(ferry.ProcessDied):
+                await f.ping()
+            with pytest.raises(ferry.ProcessDied):
+                f.send(b"x", name="n", channel="c")
+            if code == 7:
+                assert died.value.stderr_tail[-1] == "the disk is on fire"
+                assert len(died.value.stderr_tail) == 20
+                assert "the disk is on fire" in str(died.value)
+            assert f.pid is None
+
+    asyncio.run(run())
+
+
+async def collect(iterator):
+    return [item async for item in iterator]
+
+
+def test_death_in_the_middle_of_a_transfer_is_told_to_its_handle(fake):
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            handle = f.send(b"x", name="n", channel="die")
+            with pytest.raises(ferry.ProcessDied, match="the disk is on fire"):
+                await handle
+
+    asyncio.run(run())
+
+
+def test_stderr_is_handed_on_line_by_line(fake):
+    lines = []
+
+    async def run():
+        async with ferry.Ferry(**fake(), on_stderr=lines.append) as f:
+            await f.ping()
+
+    asyncio.run(run())
+    assert lines == ["fake: hello"]
+
+
+def test_a_line_of_a_mebibyte_is_one_reply(fake):
+    async def run():
+        async with ferry.Ferry(**fake("line-at=ping bytes=1000000", checked=False)) as f:
+            reply = await f.request("ping")
+            assert reply == {"text": "x\u2028y" * 125_000}
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [("line-at=ping bytes=18000000", "more than 16777216 bytes"), ("garbage-at=ping", "not JSON")],
+)
+def test_a_broken_stream_ends_the_process_with_the_reason(fake, words, reason):
+    async def run():
+        async with ferry.Ferry(**fake(words, checked=False)) as f:
+            pid = f.pid
+            with pytest.raises(ferry.ProtocolError, match=reason):
+                await f.ping()
+            with pytest.raises(ferry.ProtocolError, match=reason):
+                await f.ping()
+        assert gone(pid)
+
+    asyncio.run(run())
+
+
+DEEP = [[]]
+for _ in range(200):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("x" * (16 << 20), "ERR_LINE_TOO_LONG"),
+        (float("nan"), "ERR_INVALID_ARGUMENT"),
+        ("\udce4", "ERR_INVALID_ARGUMENT"),
+        (DEEP, "ERR_INVALID_ARGUMENT"),
+        (object(), "ERR_INVALID_ARGUMENT"),
+    ],
+    ids=["17 MiB", "NaN", "a lone surrogate", "too deep", "not JSON"],
+)
+def test_what_the_sidecar_could_not_answer_is_refused_before_it_is_sent(fake, message, code):
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            with pytest.raises(ferry.FerryError) as refused:
+                f.send(b"x", name="n", channel="c", message=message)
+            assert refused.value.code == code
+            assert (await f.send(b"x", name="n", channel="c", message="\u2028 ok")).size == 1
+            assert f._router._active == {}
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 7, 1000])
+def test_bytes_are_split_on_lf_only_however_they_arrive(cut):
+    lines = [encode({"t": "a\u2028b\u2029c\u0085d\x0be"}), b'{"x":1}\r\n', b"\n", b" \n", b'{"y":"\xf0']
+    data = b"".join(lines)
+    splitter = LineSplitter()
+    got = [
+        line for start in range(0, len(data), cut) for line in splitter.feed(data[start : start + cut])
+    ]
+    assert got == [lines[0][:-1], b'{"x":1}']
+    assert splitter.rest() == lines[-1]
+
+
+def test_a_request_that_is_not_answered_in_time_is_cancelled(fake, recorder):
+    async def run():
+        async with ferry.Ferry(**fake("mute-at=server/stats")) as f:
+            with pytest.raises(ferry.RequestTimeout, match="server/stats"):
+                await f.request("server/stats", timeout=0.05)
+            await f.ping()
+            assert f._calls == {}
+
+    asyncio.run(run())
+    assert len(recorder.sent("$/cancelRequest")) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "ended_by"),
+    [
+        ("", 0),
+        ("ignore-shutdown", 1),
+        ("ignore-shutdown ignore-eof", -signal.SIGTERM),
+        ("ignore-eof", -signal.SIGTERM),
+        ("ignore-shutdown ignore-eof ignore-term", -signal.SIGKILL),
+        ("stdout-closed-at-shutdown", 0),
+    ],
+)
+@pytest.mark.parametrize("leaving", ["quietly", "by an exception", "cancelled"])
+def test_every_rung_of_the_ladder_ends_the_process(fake, words, ended_by, leaving):
+    async def run():
+        f = ferry.Ferry(**fake(words))
+        entered = asyncio.Event()
+
+        async def use():
+            async with f:
+                entered.set()
+                if leaving == "by an exception":
+                    raise KeyError("the host's own")
+                if leaving == "cancelled":
+                    await asyncio.Event().wait()
+
+        task = asyncio.ensure_future(use())
+        await entered.wait()
+        pid = f._process.pid
+        if leaving == "cancelled":
+            task.cancel()
+        await asyncio.wait([task])
+        if leaving == "by an exception":
+            assert isinstance(task.exception(), KeyError)
+        assert task.cancelled() == (leaving == "cancelled")
+        assert gone(pid)
+        if "shutdown" not in words:  # the code of an exit without shutdown is the program's affair
+            assert f._process.returncode == ended_by
+        with pytest.raises(ferry.ConnectionClosed):
+            await f.ping()
+
+    asyncio.run(run())
+
+
+def test_cancelling_the_close_still_leaves_no_process(fake):
+    async def run():
+        f = await ferry.Ferry(**fake("ignore-shutdown ignore-eof ignore-term")).start()
+        pid = f.pid
+        closing = asyncio.ensure_future(f.close())
+        for _ in range(3):
+            await asyncio.sleep(0)
+            closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        assert gone(pid)
+
+    asyncio.run(run())
+
+
+def test_cancelling_the_start_leaves_no_process(fake):
+    async def run():
+        f = ferry.Ferry(**fake("mute-at=initialize"))
+        starting = asyncio.ensure_future(f.start())
+        while f._process is None or not f._calls:
+            await asyncio.sleep(0)
+        pid = f._process.pid
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        assert gone(pid)
+
+    asyncio.run(run())
+
+
+def test_what_waits_while_the_client_closes_hears_so(fake):
+    async def run():
+        async with ferry.Ferry(**fake("mute-at=server/stats")) as f:
+            asking = asyncio.ensure_future(f.stats())
+            await f.ping()
+        with pytest.raises(ferry.ConnectionClosed):
+            await asking
+
+    asyncio.run(run())
+
+
+LEFT_BEHIND = """
+import asyncio, sys
+sys.path.insert(0, sys.argv[1])
+import ferry
+async def main():
+    f = await ferry.Ferry(bin=sys.argv[2]).start()
+    f.send(b"x", name="n", channel="hold")
+    print(f.pid)
+    if sys.argv[3] == "keep":
+        globals()["f"] = f
+if sys.argv[3] == "close":
+    loop = asyncio.new_event_loop(); loop.run_until_complete(main()); loop.close()
+else:
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("how", ["keep", "drop", "close"])
+@pytest.mark.parametrize("words", ["", "ignore-eof ignore-term"])
+def test_a_host_that_never_closes_leaves_neither_a_process_nor_noise(fake_program, how, words):
+    package = Path(__file__).resolve().parents[1]
+    host = subprocess.run(
+        [sys.executable, "-c", LEFT_BEHIND, str(package), str(fake_program), how],
+        env={**os.environ, "FAKE": words},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert host.stderr == ""
+    assert gone(int(host.stdout))
+
+
+def test_two_loops_have_a_sidecar_each_and_do_not_mix(fake):
+    results = []
+
+    async def use(barrier):
+        async with ferry.Ferry(**fake()) as f:
+            barrier.wait(10)
+            results.append((await f.send(b"x" * 1000, name="n", channel="c")).size)
+            return f
+
+    def work(barrier):
+        results.append(asyncio.run(use(barrier)))
+
+    barrier = threading.Barrier(2)
+    threads = [threading.Thread(target=work, args=(barrier,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results.count(1000) == 2
+
+    async def elsewhere():
+        f = await ferry.Ferry(**fake()).start()
+        other = asyncio.new_event_loop()
+        failed = await asyncio.get_running_loop().run_in_executor(
+            None, lambda: catch(other, f.ping())
+        )
+        other.close()
+        await f.close()
+        return failed
+
+    assert "another event loop" in str(asyncio.run(elsewhere()))
+
+
+def catch(loop, work):
+    try:
+        loop.run_until_complete(work)
+    except RuntimeError as error:
+        return error
+    return None
+
+
+def test_thirty_rounds_leave_nothing_open(fake):
+    def descriptors():
+        return len(os.listdir("/proc/self/fd"))
+
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            await f.send(b"x", name="n", channel="c")
+            return f._process.pid
+
+    asyncio.run(run())
+    gc.collect()
+    before, threads = descriptors(), threading.active_count()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pids = [asyncio.run(run()) for _ in range(30)]
+    gc.collect()
+    assert descriptors() <= before
+    assert threading.active_count() <= threads
+    assert all(gone(pid) for pid in pids)
