@@ -86,10 +86,17 @@ extension JSONNode {
   package func isString(_ other: String) -> Bool {
     guard kind == .string else { return false }
     let content = (range.lowerBound + 1)..<(range.upperBound - 1)
-    if content.count == other.utf8.count { return buffer[content].elementsEqual(other.utf8) }
+    var other = other
+    let isSame = other.withUTF8 { other in
+      buffer.withUnsafeBufferPointer { bytes in
+        content.count == other.count
+          && UnsafeBufferPointer(rebasing: bytes[content]).elementsEqual(other)
+      }
+    }
     // A longer text can only be equal when it holds escapes.
-    return content.count > other.utf8.count && buffer[content].contains(0x5C)
-      && text.utf8.elementsEqual(other.utf8)
+    return isSame
+      || content.count > other.utf8.count && buffer[content].contains(0x5C)
+        && text.utf8.elementsEqual(other.utf8)
   }
 
   /// The value of `true` or `false`.

@@ -5,8 +5,8 @@ package enum NearestName {
   /// Case does not count. Insertions, deletions, substitutions and swaps of neighbours each cost
   /// one (optimal string alignment); a third of the longer name may differ, and three at most.
   package static func find(_ name: String, in known: [String]) -> String? {
-    let wanted = Array(name.lowercased().utf8.prefix(65))
-    guard !wanted.isEmpty, wanted.count <= 64 else { return nil }
+    guard !name.isEmpty, name.utf8.count <= 64 else { return nil }
+    let wanted = Array(name.lowercased().utf8)
     var best: (distance: Int, name: String)?
     for candidate in known {
       let letters = Array(candidate.lowercased().utf8)

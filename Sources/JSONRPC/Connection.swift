@@ -36,6 +36,7 @@ package final class Connection: Sendable {
   private let log: @Sendable (String) -> Void
   private let inFlight = Monitor([RequestID: WeakCall]())
   private let lastInput = Mutex(ContinuousClock.now)
+  private let hasToldOfWait = Atomic(false)
 
   private struct WeakCall {
     weak var call: Call?
@@ -100,7 +101,7 @@ extension Connection {
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { break }
       lastInput.withLock { $0 = .now }
-      framer.feed(buffer[..<count], take)
+      outbox.holding { framer.feed(buffer[..<count], take) }
     }
     if end == nil { framer.finish(take) }
     return end ?? .closed
@@ -108,6 +109,7 @@ extension Connection {
 
   private func take(_ framed: FramedInput, _ router: Router) -> EndOfInput? {
     outbox.waitForRoom {
+      guard !hasToldOfWait.exchange(true, ordering: .relaxed) else { return }
       log("the host does not read stdout; no more requests are read until it does")
     }
     switch framed {

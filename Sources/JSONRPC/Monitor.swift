@@ -52,6 +52,15 @@ final class Monitor<State>: @unchecked Sendable {
     return result
   }
 
+  /// Changes the state and wakes the threads that wait when `body` returns true.
+  func wakeIf(_ body: (inout State) -> Bool) {
+    pthread_mutex_lock(mutex)
+    let wake = body(&state) && waiters > 0
+    pthread_mutex_unlock(mutex)
+    // After the unlock, so that the woken thread does not run into it at once.
+    if wake { pthread_cond_broadcast(condition) }
+  }
+
   /// Blocks the thread until `step`, called with the lock held, says it is done.
   func wait<Result>(_ step: (inout State) -> Step<Result>) -> Result {
     pthread_mutex_lock(mutex)

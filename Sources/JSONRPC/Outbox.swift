@@ -17,6 +17,9 @@ package final class Outbox: Sendable {
     package init() {}
   }
 
+  /// The most that one write(2) is given, so that room is seen while a burst goes out.
+  private static let chunkBytes = 1 << 16
+
   private let output: Int32
   private let bounds: Bounds
   private let interval: Duration
@@ -27,7 +30,10 @@ package final class Outbox: Sendable {
     /// Bytes the writer has taken and not yet written.
     var writing = 0
     var isCongested = false
-    var isLost = false
+    /// The reader is in the middle of what it read; its replies go out together.
+    var isHeld = false
+    /// The errno of the write(2) that failed.
+    var lossReason: Int32?
     var isClosed = false
     var isProgressActive = false
     var nextTick = ContinuousClock.now
@@ -37,6 +43,11 @@ package final class Outbox: Sendable {
     var onLost: (@Sendable (Int32) -> Void)?
 
     var unread: Int { lane.bytes.count + writing }
+    /// Whether there is something the writer should take now.
+    var isReady: Bool {
+      !lane.bytes.isEmpty && (!isHeld || isClosed || lane.bytes.count >= Outbox.chunkBytes)
+    }
+    var isLost: Bool { lossReason != nil }
     var isEnded: Bool { isLost || isClosed }
   }
 
@@ -76,13 +87,25 @@ package final class Outbox: Sendable {
   }
 
   private func append(_ message: (inout Batch) -> Void) {
-    monitor.change { state in
+    monitor.wakeIf { state in
       message(&state.lane)
       if state.isEnded {
         state.lane.bytes = []
       } else if state.unread > bounds.soft {
         state.isCongested = true
       }
+      return state.isReady
+    }
+  }
+
+  /// Lets the replies of one quick piece of work go out together: waking the writer for each
+  /// costs more than the rest of a small request.
+  func holding(_ work: () -> Void) {
+    monitor.withLock { $0.isHeld = true }
+    work()
+    monitor.wakeIf { state in
+      state.isHeld = false
+      return state.isReady
     }
   }
 
@@ -133,7 +156,11 @@ package final class Outbox: Sendable {
   ///
   /// Called once, on the writer's thread, with the errno of write(2); at once when it has happened.
   package func onLost(_ handler: @escaping @Sendable (Int32) -> Void) {
-    monitor.withLock { $0.onLost = handler }
+    let reason = monitor.withLock { state in
+      state.onLost = handler
+      return state.lossReason
+    }
+    if let reason { handler(reason) }
   }
 
   /// Blocks until everything is written.
@@ -178,7 +205,7 @@ extension Outbox {
   private func takeNext(_ buffer: inout [UInt8]) -> Bool {
     monitor.wait { state in
       tick(&state)
-      if !state.lane.bytes.isEmpty {
+      if state.isReady {
         swap(&buffer, &state.lane.bytes)
         state.writing = buffer.count
         return .done(true)
@@ -206,7 +233,7 @@ extension Outbox {
     var written = 0
     while written < buffer.count {
       let count = buffer.withUnsafeBytes { bytes in
-        let part = bytes[written...].prefix(1 << 16)
+        let part = bytes[written...].prefix(Self.chunkBytes)
         return Glibc.write(output, UnsafeRawBufferPointer(rebasing: part).baseAddress, part.count)
       }
       if count < 0 {
@@ -244,7 +271,7 @@ extension Outbox {
 
   private func lose(_ reason: Int32) {
     let handler = monitor.change { state in
-      state.isLost = true
+      state.lossReason = reason
       state.isCongested = false
       state.writing = 0
       state.lane.bytes = []

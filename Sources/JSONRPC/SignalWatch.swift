@@ -23,6 +23,8 @@ package enum SignalWatch {
       preconditionFailure("no pipe for signals: errno \(errno)")
     }
     let input = ends[0]
+    // Both values are touched here, so that the handler never is the one to initialise them.
+    seen.store(0, ordering: .relaxed)
     wakeUp.store(ends[1], ordering: .releasing)
     for signal in signals {
       var action = sigaction()
@@ -41,7 +43,7 @@ package enum SignalWatch {
   }
 }
 
-/// Where the handler writes; a plain static value, because a handler must not initialise one.
+/// Where the handler writes.
 private let wakeUp = Atomic<Int32>(-1)
 private let seen = Atomic<Int32>(0)
 
