@@ -54,13 +54,14 @@ class Sidecar:
         env: dict[str, str] | None = None,
         transport: str = "pipe",
         reading: bool = True,
-        command: list[str] | None = None,
+        stderr: int | None = None,
     ) -> None:
         self.home = home
         self.work = home / "work"
         self.work.mkdir(parents=True, exist_ok=True)
         self.quiet = True  # stderr must stay empty
         self.all_answered = True  # every request must have its reply
+        self.may_be_torn = False  # stdout may end inside a line
         self.expected_code: int | None = 0
         self.sent: list[Any] = []
         self.received: list[Any] = []
@@ -72,12 +73,14 @@ class Sidecar:
         self._eof = False
         self._unsent = bytearray()
         self._problem: str | None = None
-        self._spawn(command or [str(BINARY), "serve", *args], env, transport)
+        self._spawn([str(BINARY), "serve", *args], env, transport, stderr)
         self._reader = threading.Thread(target=self._read, daemon=True)
         if reading:
             self._reader.start()
 
-    def _spawn(self, command: list[str], env: dict[str, str] | None, transport: str) -> None:
+    def _spawn(
+        self, command: list[str], env: dict[str, str] | None, transport: str, stderr: int | None
+    ) -> None:
         if transport == "socketpair":
             near_in, far_in = socket.socketpair()
             near_out, far_out = socket.socketpair()
@@ -87,12 +90,12 @@ class Sidecar:
             child_in, self._stdin = os.pipe()
             self._stdout, child_out = os.pipe()
         self.stderr_path = self.home / f"stderr-{time.monotonic_ns()}.log"
-        with self.stderr_path.open("wb") as stderr:
+        with self.stderr_path.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
                 stdin=child_in,
                 stdout=child_out,
-                stderr=stderr,
+                stderr=log if stderr is None else stderr,
                 cwd=self.work,
                 env={**environment(self.home), **(env or {})},
                 start_new_session=True,
@@ -192,7 +195,7 @@ class Sidecar:
         except OSError:
             pass  # closed by finish
         with self._changed:
-            if buffer:
+            if buffer and not self.may_be_torn:
                 self._problem = f"stdout ended inside a line: {bytes(buffer[:200])!r}"
             self._eof = True
             self._changed.notify_all()

@@ -1,0 +1,119 @@
+"""Who may run, and when: concurrency, fairness, rates."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable
+
+from files import MIB, write_file
+from sidecar import Sidecar
+
+
+def running(ferry: Sidecar) -> list[int]:
+    """How many transfers ran at once, after each notification."""
+    alive: set[str] = set()
+    counts = []
+    for message in ferry.received:
+        if message.get("method") in ("started", "resumed"):
+            alive.add(message["params"]["transferId"])
+        elif message.get("method") in ("uploaded", "downloaded", "failure", "cancelled", "paused"):
+            alive.discard(message["params"]["transferId"])
+        counts.append(len(alive))
+    return counts
+
+
+def order(ferry: Sidecar, method: str) -> list[str]:
+    return [m["params"]["transferId"] for m in ferry.received if m.get("method") == method]
+
+
+def test_no_more_run_than_allowed_and_they_start_in_order(ferry: Sidecar) -> None:
+    ferry.call("limits/set", concurrency=2)
+    puts = [
+        ferry.start("object/put", ref=f"r{i}", text="x" * 1000, transferId=f"t{i:02}")
+        for i in range(40)
+    ]
+    for put in puts:
+        ferry.result(put)
+    assert max(running(ferry)) <= 2
+    assert order(ferry, "started") == sorted(order(ferry, "started"))
+
+
+def test_small_files_do_not_wait_for_large_ones(ferry: Sidecar) -> None:
+    write_file(ferry.work / "big.bin", 6 * MIB)
+    ferry.call("limits/set", concurrency=2, uploadRate=3 * MIB)
+    big = [
+        ferry.start("object/put", ref=f"big{i}", path="big.bin", transferId=f"big{i}")
+        for i in range(3)
+    ]
+    small = [
+        ferry.start("object/put", ref=f"s{i}", text="x", transferId=f"s{i}") for i in range(30)
+    ]
+    for put in small:
+        ferry.result(put)
+    ended = order(ferry, "uploaded")
+    assert len([t for t in ended if t.startswith("big")]) <= 1
+    ferry.call("limits/set", uploadRate=None)
+    for put in big:
+        ferry.result(put)
+    assert max(running(ferry)) <= 2
+
+
+def test_a_higher_concurrency_acts_at_once(ferry: Sidecar) -> None:
+    ferry.call("limits/set", concurrency=1)
+    streams = [
+        ferry.start("object/put", ref=f"r{i}", stream={}, transferId=f"t{i}") for i in range(4)
+    ]
+    ferry.event("started", transferId="t0")
+    assert ferry.call("server/stats")["transfers"]["queued"] == 3
+    assert ferry.call("limits/set", concurrency=4)["concurrency"] == 4
+    for i in range(1, 4):
+        ferry.event("started", transferId=f"t{i}")
+    for i, request in enumerate(streams):
+        ferry.call("stream/close", transferId=f"t{i}")
+        ferry.result(request)
+
+
+def test_a_rate_is_kept_over_all_transfers(ferry: Sidecar) -> None:
+    write_file(ferry.work / "a.bin", 2 * MIB)
+    ferry.call("limits/set", uploadRate=4 * MIB)
+    begun = time.monotonic()
+    puts = [ferry.start("object/put", ref=f"r{i}", path="a.bin") for i in range(4)]
+    for put in puts:
+        ferry.result(put)
+    seconds = time.monotonic() - begun
+    assert 1.2 < seconds < 6, f"8 MiB at 4 MiB/s took {seconds:.1f} s"
+
+
+def test_remotes_have_limits_of_their_own(ferry: Sidecar) -> None:
+    config: dict[str, Any] = {
+        "remotes": {
+            "a": {"kind": "local", "root": str(ferry.home / "a"), "limits": {"maxFileSize": 1}},
+            "b": {"kind": "local", "root": str(ferry.home / "b")},
+        },
+        "default": "a",
+        "limits": {"maxFileSize": "2 KiB"},
+    }
+    result = ferry.call("initialize", config=config)
+    assert {r["name"] for r in result["remotes"]} >= {"a", "b"}
+    assert ferry.call("limits/get")["maxFileSize"] == 1
+    assert ferry.call("limits/get", remote="b")["maxFileSize"] == 2048
+    assert ferry.error("object/put", ref="r", text="xx").code == "ERR_FILE_SIZE_EXCEEDED"
+    ferry.call("object/put", ref="r", text="xx", remote="b", transferId="t")
+    assert ferry.call("object/list")["items"] == []
+    assert ferry.call("transfer/list", remote="b")["transfers"][0]["transferId"] == "t"
+    assert ferry.error("transfer/get", remote="a", transferId="t").code == "ERR_UNKNOWN_ID"
+
+
+def test_stats_count(ferry: Sidecar, spawn: Callable[..., Sidecar]) -> None:
+    ferry.call("object/put", ref="a", text="x" * 10)
+    ferry.call("object/get", ref="a")
+    ferry.error("object/put", ref="a", path="missing")
+    ferry.error("object/get", ref="missing")
+    stats = ferry.call("server/stats")
+    assert stats["transfers"] == {
+        "queued": 0, "running": 0, "paused": 0, "succeeded": 2, "failed": 1, "rejected": 1,
+        "cancelled": 0,
+    }  # fmt: skip
+    assert stats["requests"]["received"] == 5 and stats["requests"]["inFlight"] == 1
+    assert stats["remotes"]["local"]["bytesUp"] == stats["remotes"]["local"]["bytesDown"] == 10
+    assert abs(stats["residentBytes"] - ferry.resident) < 8 * MIB

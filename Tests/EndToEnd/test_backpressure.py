@@ -1,0 +1,134 @@
+"""A host that does not read costs a bounded few MiB and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any, Callable
+
+import pytest
+from files import MIB, write_file
+from sidecar import TIMEOUT, Sidecar
+
+Spawn = Callable[..., Sidecar]
+
+
+def flood(ferry: Sidecar, method: str, count: int) -> threading.Thread:
+    """Sends requests from a thread of its own, since ferry may stop reading."""
+    lines = b"".join(
+        json.dumps({"jsonrpc": "2.0", "id": i, "method": method}).encode() + b"\n"
+        for i in range(count)
+    )
+    thread = threading.Thread(target=ferry.send_raw, args=(lines,), daemon=True)
+    thread.start()
+    return thread
+
+
+def fill(ferry: Sidecar, names: int = 250) -> None:
+    """Makes the reply to object/list about 40 KiB long."""
+    puts = [
+        ferry.start("object/put", ref=f"{'x' * 50}{i:04}", text="", progress=False)
+        for i in range(names)
+    ]
+    for put in puts:
+        ferry.result(put)
+
+
+@pytest.mark.parametrize(
+    ("method", "count"), [("object/list", 10_000), ("rpc.discover", 1_000), ("ping", 40_000)]
+)
+def test_a_host_that_never_reads(spawn: Spawn, method: str, count: int) -> None:
+    seeder = spawn()
+    fill(seeder)
+    ferry = spawn(reading=False)
+    ferry.quiet = False
+    before = ferry.resident
+    writer = flood(ferry, method, count)
+    writer.join(3)  # it ends, or ferry has stopped reading; both are right
+    grown = ferry.resident - before
+    assert grown < 32 * MIB, f"{grown >> 20} MiB more"
+    ferry.start_reading()
+    replies = [ferry.reply(i) for i in range(count)]
+    writer.join(TIMEOUT)
+    refused = [r["error"] for r in replies if "error" in r]
+    assert all(e["data"]["code"] == "ERR_OVERLOADED" for e in refused)
+    assert all(e["data"]["retryAfterMs"] > 0 and e["data"]["retryable"] for e in refused)
+    if method == "object/list":
+        assert 0 < len(refused) < count
+    assert len(ferry.stderr.splitlines()) <= 1
+    # Everything was read, so everything works again.
+    assert ferry.call("object/list")["items"]
+    assert ferry.call("server/stats")["requests"]["refused"] >= len(refused)
+
+
+def test_running_transfers_finish_while_the_host_does_not_read(spawn: Spawn) -> None:
+    watcher = spawn()
+    watcher.call("channel/subscribe", channels=["c"])
+    fill(watcher)
+    ferry = spawn(reading=False)
+    ferry.quiet = False
+    digest = write_file(ferry.work / "big.bin", 64 * MIB)
+    ferry.start("limits/set", uploadRate=48 * MIB)
+    request = ferry.start("file/send", channel="c", path="big.bin", transferId="big")
+    writer = flood(ferry, "object/list", 3_000)
+    message = watcher.event("message", channel="c")
+    assert message["file"]["size"] == 64 * MIB
+    ferry.start_reading()
+    assert ferry.result(request)["sha256"] == digest
+    for i in range(3_000):
+        ferry.reply(i)
+    writer.join(TIMEOUT)
+
+
+def test_progress_is_dropped_rather_than_queued(spawn: Spawn) -> None:
+    watcher = spawn()
+    watcher.call("channel/subscribe", channels=["c"])
+    fill(watcher)
+    ferry = spawn(reading=False)
+    ferry.quiet = False
+    write_file(ferry.work / "a.bin", 2 * MIB)
+    ferry.start("limits/set", uploadRate=MIB)
+    send = ferry.start("file/send", channel="c", path="a.bin", transferId="t")
+    lists = [ferry.start("object/list") for _ in range(100)]
+    watcher.event("message", channel="c")  # two seconds later
+    ferry.start_reading()
+    for request in [send, *lists]:
+        ferry.reply(request)
+    progress = [m for m in ferry.received if m.get("method") == "progress"]
+    assert ferry.call("server/stats")["output"]["droppedProgress"] > 0
+    assert len(progress) < 15
+
+
+def test_long_replies_at_once_are_never_torn(spawn: Spawn) -> None:
+    ferry = spawn()
+    fill(ferry)
+    requests: list[Any] = []
+    for _ in range(100):
+        requests.append(ferry.start("object/list"))
+    for request in requests:
+        reply = ferry.reply(request)
+        assert "result" in reply or reply["error"]["data"]["code"] == "ERR_OVERLOADED"
+
+
+def test_progress_is_throttled_and_can_be_turned_off(spawn: Spawn) -> None:
+    ferry = spawn()
+    ferry.call("initialize", progress={"intervalMs": 500}, optOutNotifications=["started"])
+    write_file(ferry.work / "a.bin", 4 * MIB)
+    ferry.call("limits/set", uploadRate=2 * MIB)
+    ferry.call("object/put", ref="loud", path="a.bin", transferId="loud")
+    ferry.call("object/put", ref="silent", path="a.bin", transferId="silent", progress=False)
+    names = [(m["method"], m["params"]["transferId"]) for m in ferry.received if "method" in m]
+    assert ("started", "loud") not in names and ("uploaded", "loud") in names
+    # Two seconds at two a second, the first and the last ones included.
+    assert 1 <= names.count(("progress", "loud")) <= 7
+    assert ("progress", "silent") not in names
+
+
+def test_thousands_of_small_files_do_not_flood(spawn: Spawn) -> None:
+    ferry = spawn()
+    count = 3_000
+    puts = [ferry.start("object/put", ref=f"s/{i}", text="x") for i in range(count)]
+    for put in puts:
+        ferry.result(put)
+    progress = sum(m.get("method") == "progress" for m in ferry.received)
+    assert progress <= count
