@@ -89,7 +89,7 @@ package enum EmbeddedSchema {
     {\#
     "name":"file/send",\#
     "summary":"Uploads a file to a channel and announces it to the subscribers.",\#
-    "description":"Every error carries `data.fileUploaded`. When only the announcement failed it is ERR_PUBLISH_FAILED with `data.id` and `data.name`: `transfer/retry` or `file/publish` announces without uploading again.",\#
+    "description":"Every error of an accepted upload carries `data.fileUploaded`. When only the announcement failed it is ERR_PUBLISH_FAILED with `data.id` and `data.name`: `transfer/retry` or `file/publish` announces without uploading again.",\#
     "tags":[{"name":"files"}],\#
     "paramStructure":"by-name",\#
     "params":[\#
@@ -207,7 +207,7 @@ package enum EmbeddedSchema {
     "paramStructure":"by-name",\#
     "params":[\#
     {"$ref":"#/components/contentDescriptors/remote"},\#
-    {"name":"channel","description":"The channel; with `id` and `name`.","schema":{"type":"string","minLength":1}},\#
+    {"name":"channel","description":"The channel; with `id` and `name`.","schema":{"type":"string","minLength":1,"maxLength":1024}},\#
     {"name":"id","description":"The file's id. Give `channel`, `id` and `name`; or `url`; or `messageId`.","schema":{"type":"string"}},\#
     {"name":"name","description":"The file's name, as announced.","schema":{"type":"string"}},\#
     {"name":"url","description":"The file's address, as `file/url` or a message gives it.","schema":{"type":"string"}},\#
@@ -446,7 +446,7 @@ package enum EmbeddedSchema {
     "summary":"One transfer as it is now.",\#
     "tags":[{"name":"transfers"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
     "result":{"name":"result","schema":{"$ref":"#/components/schemas/Snapshot"}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
     },\#
@@ -466,7 +466,7 @@ package enum EmbeddedSchema {
     "description":"Without effect on a settled one: its state, and no notification.",\#
     "tags":[{"name":"transfers"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
     "result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
     },\#
@@ -476,7 +476,7 @@ package enum EmbeddedSchema {
     "description":"One that is not settled is ERR_INVALID_ARGUMENT: cancel it first.",\#
     "tags":[{"name":"transfers"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
     "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
     },\#
@@ -486,7 +486,7 @@ package enum EmbeddedSchema {
     "description":"A queued one may pause too. Without effect on a settled or paused one: its state, and no notification.",\#
     "tags":[{"name":"transfers"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
     "result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
     },\#
@@ -496,7 +496,7 @@ package enum EmbeddedSchema {
     "description":"Without effect on others: the state, and no notification. Where the wire cannot resume, the file starts again and `attempt` rises.",\#
     "tags":[{"name":"transfers"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
     "result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
     },\#
@@ -506,7 +506,7 @@ package enum EmbeddedSchema {
     "description":"Without effect on others: the state, and no notification.",\#
     "tags":[{"name":"transfers"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
     "result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
     },\#
@@ -515,7 +515,7 @@ package enum EmbeddedSchema {
     "summary":"Gives bytes to an upload whose source is `stream`.",\#
     "tags":[{"name":"streams"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}},{"name":"data","description":"Base64; at most what fits a line.","required":true,"schema":{"type":"string","contentEncoding":"base64"}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}},{"name":"data","description":"Base64; at most what fits a line.","required":true,"schema":{"type":"string","contentEncoding":"base64"}}],\#
     "result":{"name":"result","description":"Taken. Wait for it before the next write: that is the back-pressure.","schema":{"$ref":"#/components/schemas/Empty"}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_FILE_CHANGED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
     },\#
@@ -525,17 +525,16 @@ package enum EmbeddedSchema {
     "description":"Answers when bytes are there. The download is settled once `eof` was read.",\#
     "tags":[{"name":"streams"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}},{"name":"maxBytes","description":"The most bytes to return; cut to what fits a line.","schema":{"type":"integer","minimum":1,"default":32768}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}},{"name":"maxBytes","description":"The most bytes to return; cut to what fits a line.","schema":{"type":"integer","minimum":1,"default":32768}}],\#
     "result":{"name":"result","description":"At least one byte, or the end.","schema":{"type":"object","properties":{"data":{"type":"string","contentEncoding":"base64","description":"Base64."},"eof":{"type":"boolean","description":"Whether these were the last."}},"required":["data","eof"],"additionalProperties":false}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
     },\#
     {\#
     "name":"stream/close",\#
     "summary":"Ends the bytes of an upload whose source is `stream`.",\#
-    "description":"On a `stream` target: the host wants no more, the download is cancelled.",\#
     "tags":[{"name":"streams"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Where given, the transfer must belong to this remote; otherwise ERR_UNKNOWN_ID.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
+    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
     "result":{"name":"result","description":"Taken; the outcome is the transfer's own.","schema":{"$ref":"#/components/schemas/Empty"}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_FILE_CHANGED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
     },\#
@@ -547,8 +546,8 @@ package enum EmbeddedSchema {
     "params":[\#
     {"$ref":"#/components/contentDescriptors/remote"},\#
     {"name":"channels","description":"The channels, in addition to those subscribed to already.","required":true,"schema":{"type":"array","items":{"type":"string","minLength":1},"minItems":1}},\#
-    {"name":"groups","description":"Channel groups, where the remote has them (`groups`); otherwise ERR_UNSUPPORTED.","schema":{"type":"array","items":{"type":"string"}}},\#
-    {"name":"filter","description":"A filter of the remote (`filter`); otherwise ERR_UNSUPPORTED.","schema":{"type":"string"}},\#
+    {"name":"groups","description":"Channel groups, where the remote has the capability `groups`; otherwise refused.","schema":{"type":"array","items":{"type":"string"}}},\#
+    {"name":"filter","description":"A filter, where the remote has the capability `filter`; otherwise refused.","schema":{"type":"string"}},\#
     {"name":"since","description":"Deliver what came after this moment first; default now.","schema":{"$ref":"#/components/schemas/Timetoken"}}\#
     ],\#
     "result":{"name":"result","description":"Everything after this moment is delivered.","schema":{"type":"object","properties":{"timetoken":{"$ref":"#/components/schemas/Timetoken"}},"required":["timetoken"],"additionalProperties":false}},\#
@@ -559,7 +558,7 @@ package enum EmbeddedSchema {
     "summary":"Ends the delivery for channels.",\#
     "tags":[{"name":"channels"}],\#
     "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"channels","description":"The channels; neither `channels` nor `groups`: all. Others are ignored.","schema":{"type":"array","items":{"type":"string","minLength":1}}},{"name":"groups","description":"Channel groups, where the remote has them (`groups`); otherwise ERR_UNSUPPORTED.","schema":{"type":"array","items":{"type":"string"}}}],\#
+    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"channels","description":"The channels; neither `channels` nor `groups`: all. Others are ignored.","schema":{"type":"array","items":{"type":"string","minLength":1}}},{"name":"groups","description":"Channel groups, where the remote has the capability `groups`; otherwise refused.","schema":{"type":"array","items":{"type":"string"}}}],\#
     "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
     },\#
@@ -601,7 +600,7 @@ package enum EmbeddedSchema {
     },\#
     {\#
     "name":"limits/set",\#
-    "summary":"Changes limits of a remote while running; a new concurrency acts from the next transfer on.",\#
+    "summary":"Changes the limits of this process while it runs; a new concurrency acts from the next transfer on.",\#
     "tags":[{"name":"transfers"}],\#
     "paramStructure":"by-name",\#
     "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"concurrency","description":"Transfers running at once.","schema":{"type":"integer","minimum":1,"maximum":64}},{"name":"uploadRate","description":"Bytes per second; null: no limit.","schema":{"type":["integer","null"],"minimum":1}},{"name":"downloadRate","description":"Bytes per second; null: no limit.","schema":{"type":["integer","null"],"minimum":1}}],\#
@@ -686,7 +685,7 @@ package enum EmbeddedSchema {
     "seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},\#
     "remote":{"type":"string"},\#
     "channel":{"type":"string"},\#
-    "publisher":{"type":"string","description":"Who sent it: on kind `local` the sender's `clientInfo.name`; absent where it gave none."},\#
+    "publisher":{"type":"string","description":"Who sent it; on kind `local` the sender's `clientInfo.name`. Absent where the remote does not say."},\#
     "timetoken":{"$ref":"#/components/schemas/Timetoken"},\#
     "type":{"description":"file: announces the file in `file`.","type":"string","enum":["file","message"]},\#
     "customMessageType":{"type":"string"},\#
@@ -706,13 +705,13 @@ package enum EmbeddedSchema {
     "components":{\#
     "contentDescriptors":{\#
     "remote":{"name":"remote","description":"The remote to use; default the configuration's `default`.","schema":{"type":"string"}},\#
-    "channel":{"name":"channel","description":"The channel.","required":true,"schema":{"type":"string","minLength":1}},\#
+    "channel":{"name":"channel","description":"The channel: 1 to 1,024 bytes without control characters.","required":true,"schema":{"type":"string","minLength":1,"maxLength":1024}},\#
     "ref":{"name":"ref","description":"A path below the remote's root, or a URL of the remote (`gs://`, `s3://`, https) that must match its endpoint, bucket and prefix: ERR_INVALID_REFERENCE. Repeated, leading and trailing slashes go; `..` is a literal name. The root itself is refused here.","required":true,"schema":{"type":"string"}},\#
     "path":{"name":"path","description":"Source: a local file, or its `file://` URI; relative to `rootPath`, else to the working directory. Exactly one of `path`, `data`, `text`, `stream` must be given. Missing, unreadable, directories, devices: ERR_FILE_NOT_FOUND, ERR_FILE_ACCESS_DENIED, ERR_INVALID_FILE_OBJECT; a file that changes while sent: ERR_FILE_CHANGED.","schema":{"type":"string","minLength":1}},\#
     "data":{"name":"data","description":"Source: the content itself, base64.","schema":{"type":"string","contentEncoding":"base64"}},\#
     "text":{"name":"text","description":"Source: the content itself, sent as UTF-8.","schema":{"type":"string"}},\#
     "stream":{"name":"stream","description":"Source: bytes that come by `stream/write`, ended by `stream/close`. Needs `transferId` or `detach`.","schema":{"type":"object","properties":{"size":{"type":"integer","minimum":0,"description":"Bytes in all, where known; more or fewer is ERR_FILE_CHANGED."}},"additionalProperties":false}},\#
-    "name":{"name":"name","description":"The file's name; default the last component of `path`. Required with `data`, `text` and `stream` where the remote needs a name (`file/send`).","schema":{"type":"string","minLength":1}},\#
+    "name":{"name":"name","description":"The file's name, 1 to 1,024 bytes without control characters; default the last component of `path`. Required with `data`, `text` and `stream` where the remote needs a name (`file/send`).","schema":{"type":"string","minLength":1}},\#
     "contentType":{"name":"contentType","description":"MIME type; default from the local file's extension, else from `name` or `ref`, else `application/octet-stream`. Two different explicit ones are refused.","schema":{"type":"string"}},\#
     "digest":{"name":"digest","description":"Whether the content's SHA-256 is computed while it is sent, and reported.","schema":{"type":"string","enum":["sha256","none"],"default":"sha256"}},\#
     "transferId":{"name":"transferId","description":"Chosen by the host, else made. The same id again with equal params and an equal source joins that transfer (each request gets the result); anything else is ERR_DUPLICATE_TRANSFER.","schema":{"$ref":"#/components/schemas/TransferId"}},\#
@@ -724,9 +723,9 @@ package enum EmbeddedSchema {
     "meta":{"name":"meta","description":"The host's own metadata for subscribers.","schema":{"type":["object","string"]}},\#
     "store":{"name":"store","description":"Whether history keeps the announcement; subscribers get it either way.","schema":{"type":"boolean","default":true}},\#
     "replicate":{"name":"replicate","description":"Whether the remote replicates it to other regions; without effect on kind `local`.","schema":{"type":"boolean","default":true}},\#
-    "ttl":{"name":"ttl","description":"Whole hours that history keeps the announcement; 0: the remote's own policy (kind `local`: for ever).","schema":{"type":"integer","minimum":0,"default":0}},\#
+    "ttl":{"name":"ttl","description":"Whole hours that history keeps the announcement; 0: the remote's own policy (kind `local`: for ever).","schema":{"type":"integer","minimum":0,"maximum":876000,"default":0}},\#
     "customMessageType":{"name":"customMessageType","description":"The host's own type for the announcement: 3 to 50 of `A-Za-z0-9-_`, not starting with `-`, `_`, `pn-` or `pn_`. Checked before any byte moves.","schema":{"type":"string","pattern":"^(?!pn[-_])[A-Za-z0-9][A-Za-z0-9_-]{2,49}$"}},\#
-    "cipherKey":{"name":"cipherKey","description":"Encrypts with this key where the remote can; no remote of this version can: ERR_UNSUPPORTED. Never logged or stored.","schema":{"type":"string"}},\#
+    "cipherKey":{"name":"cipherKey","description":"Encrypts with this key where the remote can; no remote of this version can, so it is refused rather than ignored. Never logged or stored.","schema":{"type":"string"}},\#
     "query":{"name":"query","description":"More query parameters for remotes that speak HTTP; without effect on kind `local`.","schema":{"type":"object"}},\#
     "limit":{"name":"limit","description":"The most entries of a page.","schema":{"type":"integer","minimum":1,"maximum":1000,"default":100}},\#
     "next":{"name":"next","description":"`next` of the page before. A made-up one is refused.","schema":{"type":"string"}}\#
@@ -756,7 +755,7 @@ package enum EmbeddedSchema {
     "cause":{"type":"object","description":"The failure below this one.","properties":{"code":{"type":"string","pattern":"^ERR_[A-Z0-9_]+$"},"httpStatus":{"type":"integer","minimum":100,"maximum":599}},"required":["code"],"additionalProperties":false},\#
     "transferId":{"$ref":"#/components/schemas/TransferId"},\#
     "field":{"type":"string","description":"For a bad argument: its JSON pointer in `params` (`/metadata/custom`). For ERR_UNKNOWN_ID: which id (`transferId`)."},\#
-    "fileUploaded":{"type":"boolean","description":"Every error of `file/send`: whether the bytes are stored although the whole failed."},\#
+    "fileUploaded":{"type":"boolean","description":"Every error of an accepted `file/send`: whether the bytes are stored although the whole failed."},\#
     "id":{"type":"string","description":"The id of a file that was stored but not announced; with `name`, for `file/publish`."},\#
     "name":{"type":"string","description":"The name of that file."},\#
     "loaded":{"type":"integer","minimum":0,"description":"Bytes moved before it was cancelled."},\#
@@ -768,7 +767,7 @@ package enum EmbeddedSchema {
     },\#
     "Error":{"type":"object","description":"A JSON-RPC error object. `data` is absent only for -32700, -32600, -32601 and -32603.","properties":{"code":{"type":"integer","description":"The number beside data.code in components.errors."},"message":{"type":"string","description":"For people: what failed, on what, and what to do."},"data":{"$ref":"#/components/schemas/ErrorData"}},"required":["code","message"],"additionalProperties":false},\#
     "TransferFailure":{"allOf":[{"$ref":"#/components/schemas/Error"},{"required":["data"]}],"description":"Why a transfer ended; the same object as in the reply of a request that waits for it."},\#
-    "SettableMetadata":{"type":"object","description":"What an uploader says of an object, by the names of the HTTP headers.","properties":{"contentType":{"type":"string"},"cacheControl":{"type":"string"},"contentDisposition":{"type":"string"},"contentEncoding":{"type":"string"},"contentLanguage":{"type":"string"},"custom":{"description":"The uploader's own keys and values.","type":"object","additionalProperties":{"type":"string"}}},"additionalProperties":false},\#
+    "SettableMetadata":{"type":"object","description":"What an uploader says of an object, by the names of the HTTP headers; 8 KiB in all.","properties":{"contentType":{"type":"string"},"cacheControl":{"type":"string"},"contentDisposition":{"type":"string"},"contentEncoding":{"type":"string"},"contentLanguage":{"type":"string"},"custom":{"description":"The uploader's own keys and values.","type":"object","additionalProperties":{"type":"string"}}},"additionalProperties":false},\#
     "MetadataPatch":{\#
     "type":"object",\#
     "description":"A change: a field not named stays, null clears it (`contentType` then becomes `application/octet-stream`).",\#
@@ -823,7 +822,7 @@ package enum EmbeddedSchema {
     "properties":{\#
     "remote":{"type":"string"},\#
     "channel":{"type":"string"},\#
-    "publisher":{"type":"string","description":"Who sent it: on kind `local` the sender's `clientInfo.name`; absent where it gave none."},\#
+    "publisher":{"type":"string","description":"Who sent it; on kind `local` the sender's `clientInfo.name`. Absent where the remote does not say."},\#
     "timetoken":{"$ref":"#/components/schemas/Timetoken"},\#
     "type":{"description":"file: announces the file in `file`.","type":"string","enum":["file","message"]},\#
     "customMessageType":{"type":"string"},\#

@@ -323,7 +323,7 @@ class Sidecar:
 
 def take_messages(buffer: bytearray) -> list[bytes]:
     """Takes the whole messages off the front of a buffer, whichever framing they have."""
-    bodies = []
+    bodies: list[bytes] = []
     while HEADER.match(buffer):
         head, blank, rest = buffer.partition(b"\r\n\r\n")
         length = HEADER.match(head)

@@ -79,7 +79,7 @@ class TestSources:
         code = rejected(ferry, text="x", contentType="text/plain", metadata=metadata)
         assert code == "ERR_INVALID_ARGUMENT"
 
-    @pytest.mark.parametrize("name", ["a b%20ä😀.txt", "sep\u2028arator", "new\nline", "%", "#?"])
+    @pytest.mark.parametrize("name", ["a b%20ä😀.txt", "sep\u2028arator", "%", "#?", "-"])
     def test_odd_names_as_paths_and_uris(self, ferry: Sidecar, name: str) -> None:
         path = ferry.work / name
         path.write_text("x")
@@ -142,7 +142,7 @@ class TestChanges:
 NASTY = [
     "../../../etc/passwd", "..", ".", "/etc/passwd", "a/../../b", "a\\..\\b", ".bashrc", "...",
     "~", "-rf", "con", "x" * 255, "ä" * 200 + ".txt", "😀" * 100, "\u202egpj.exe", "a\u2028b",
-    "tab\tname", "line\nname", "del\x7f", "%2e%2e%2f", "a:b", "name.", "  ", "$(touch x)", "`x`",
+    "del\x7f", "%2e%2e%2f", "a:b", "name.", "  ", "$(touch x)", "`x`",
 ]  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def test_a_name_from_a_remote_never_leaves_the_folder(ferry: Sidecar, name: str)
     assert not (ferry.work / "x").exists()
 
 
-@pytest.mark.parametrize("name", ["", "nul\0"], ids=ascii)
+@pytest.mark.parametrize("name", ["", "nul\0", "tab\tname", "line\nname", "x" * 1025], ids=ascii)
 def test_names_that_cannot_be(ferry: Sidecar, name: str) -> None:
     error = ferry.error("file/send", channel="c", text="x", name=name)
     assert (error.code, error.data["field"]) == ("ERR_INVALID_ARGUMENT", "/name")
