@@ -20,11 +20,20 @@ let package = Package(
     // 0: C libraries
     .systemLibrary(name: "CLinux"),
     .systemLibrary(
-      name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+      name: "COpenSSL",
+      pkgConfig: "libcrypto",
+      providers: [.apt(["libssl-dev"])]
+    ),
     .systemLibrary(
-      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+      name: "CSQLite",
+      pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"])]
+    ),
     .systemLibrary(
-      name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+      name: "CYAML",
+      pkgConfig: "yaml-0.1",
+      providers: [.apt(["libyaml-dev"])]
+    ),
 
     // 1: no ferry room below
     .target(name: "JSON", swiftSettings: common),
@@ -33,28 +42,108 @@ let package = Package(
     .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: common),
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
 
+    .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: common),
+    .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: common),
+
     // 2: vocabulary and protocol
     .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: pure),
     .testTarget(
-      name: "TransferModelTests", dependencies: ["TransferModel"], swiftSettings: common),
+      name: "TransferModelTests",
+      dependencies: ["TransferModel"],
+      swiftSettings: common
+    ),
 
     .target(name: "JSONRPC", dependencies: ["CLinux", "JSON"], swiftSettings: common),
     .testTarget(
-      name: "JSONRPCTests", dependencies: ["JSONRPC", "JSON"], swiftSettings: common),
+      name: "JSONRPCTests",
+      dependencies: ["JSONRPC", "JSON"],
+      swiftSettings: common
+    ),
 
     // 3: one job each
     .target(
-      name: "Configuration", dependencies: ["CYAML", "JSON", "TransferModel"],
-      swiftSettings: common),
+      name: "Configuration",
+      dependencies: ["CYAML", "JSON", "TransferModel"],
+      swiftSettings: common
+    ),
     .testTarget(
-      name: "ConfigurationTests", dependencies: ["Configuration", "JSON", "TransferModel"],
-      swiftSettings: common),
+      name: "ConfigurationTests",
+      dependencies: ["Configuration", "JSON", "TransferModel"],
+      swiftSettings: common
+    ),
 
     .target(
-      name: "LocalFiles", dependencies: ["CLinux", "TransferModel"], swiftSettings: common),
+      name: "LocalFiles",
+      dependencies: ["CLinux", "TransferModel"],
+      swiftSettings: common
+    ),
     .testTarget(
-      name: "LocalFilesTests", dependencies: ["LocalFiles", "TransferModel"],
-      swiftSettings: common),
+      name: "LocalFilesTests",
+      dependencies: ["LocalFiles", "TransferModel"],
+      swiftSettings: common
+    ),
+
+    .target(name: "Backends", dependencies: ["TransferModel"], swiftSettings: pure),
+    .testTarget(
+      name: "BackendsTests",
+      dependencies: ["Backends", "TransferModel"],
+      swiftSettings: common
+    ),
+
+    // 4: the embedded remote
+    .target(
+      name: "LocalStore",
+      dependencies: ["CLinux", "Crypto", "JSON", "LocalFiles", "SQLite", "TransferModel"],
+      swiftSettings: common
+    ),
+    .testTarget(
+      name: "LocalStoreTests",
+      dependencies: ["JSON", "LocalStore", "SQLite", "TransferModel"],
+      swiftSettings: common
+    ),
+
+    // 5: transfers
+    .target(
+      name: "TransferEngine",
+      dependencies: [
+        "Backends", "Configuration", "Crypto", "LocalFiles", "LocalStore", "TransferModel",
+      ],
+      swiftSettings: common
+    ),
+    .testTarget(
+      name: "TransferEngineTests",
+      dependencies: ["Configuration", "JSON", "TransferEngine", "TransferModel"],
+      swiftSettings: common
+    ),
+
+    // 6: channels
+    .target(
+      name: "Sharing",
+      dependencies: ["Configuration", "TransferEngine", "TransferModel"],
+      swiftSettings: common
+    ),
+
+    // 7: the protocol's methods
+    .target(
+      name: "SidecarServer",
+      dependencies: [
+        "Configuration", "Crypto", "JSON", "JSONRPC", "LocalFiles", "Sharing",
+        "TransferEngine", "TransferModel",
+      ],
+      swiftSettings: common
+    ),
+    .testTarget(
+      name: "SidecarServerTests",
+      dependencies: ["Configuration", "JSON", "JSONRPC", "SidecarServer", "TransferModel"],
+      swiftSettings: common
+    ),
+
+    // 8: the executable
+    .executableTarget(
+      name: "ferry",
+      dependencies: ["CLinux", "Configuration", "JSON", "JSONRPC", "SidecarServer"],
+      swiftSettings: common
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

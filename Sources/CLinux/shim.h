@@ -62,3 +62,6 @@ static inline int clinux_flock(int fd, int operation) { return flock(fd, operati
 
 /// prctl(2) PR_SET_NAME: names the calling thread for debuggers, at most 15 bytes.
 static inline int clinux_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
+
+/// The process's environment, which Glibc and the compiler's headers both declare.
+static inline char **clinux_environ(void) { return environ; }

@@ -67,6 +67,24 @@ package enum ErrorCode: String, Sendable, CaseIterable {
     }
   }
 
+  /// Whether a failure before the first byte means that the request itself must change.
+  package var rejects: Bool {
+    switch self {
+    case .invalidArgument, .invalidReference, .unsupported, .config, .fileNotFound,
+      .fileDataEmpty, .invalidFileObject, .fileChanged, .fileAccessDenied, .fileSizeExceeded,
+      .fileCountExceeded, .fileTypeBlocked, .downloadSizeExceeded, .notFound,
+      .permissionDenied, .preconditionFailed, .targetExists, .duplicateTransfer,
+      .duplicateBatch, .unknownID:
+      true
+    case .unauthenticated, .quotaExceeded, .diskFull, .presignedURLFailed, .s3UploadFailed,
+      .presignedURLExpired, .invalidURL, .uploadStalled, .downloadStalled, .network, .server,
+      .rateLimited, .retryLimitExceeded, .checksumMismatch, .publishFailed,
+      .encryptionFailed, .decryptionFailed, .unknown, .cancelled, .shuttingDown,
+      .overloaded, .lineTooLong:
+      false
+    }
+  }
+
   /// The number of the JSON-RPC error object, unique per code.
   package var number: Int {
     switch self {

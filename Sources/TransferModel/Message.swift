@@ -15,8 +15,12 @@ package struct SharedFile: Sendable, Equatable {
 
   /// Makes a file as a remote reports it.
   package init(
-    id: String, name: String, size: Int64? = nil, contentType: String? = nil,
-    sha256: String? = nil, createdMs: Int64? = nil
+    id: String,
+    name: String,
+    size: Int64? = nil,
+    contentType: String? = nil,
+    sha256: String? = nil,
+    createdMs: Int64? = nil
   ) {
     self.id = id
     self.name = name
@@ -58,9 +62,15 @@ package struct Announcement: Sendable, Equatable {
 
   /// Makes an announcement.
   package init(
-    channel: String, fileID: String, fileName: String, message: RawJSON? = nil,
-    meta: RawJSON? = nil, store: Bool = true, ttlHours: Int64 = 0,
-    customMessageType: String? = nil, publisher: String? = nil
+    channel: String,
+    fileID: String,
+    fileName: String,
+    message: RawJSON? = nil,
+    meta: RawJSON? = nil,
+    store: Bool = true,
+    ttlHours: Int64 = 0,
+    customMessageType: String? = nil,
+    publisher: String? = nil
   ) {
     self.channel = channel
     self.fileID = fileID
@@ -89,9 +99,14 @@ package struct ChannelMessage: Sendable, Equatable {
 
   /// Makes a message.
   package init(
-    channel: String, timetoken: Timetoken, publisher: String? = nil,
-    customMessageType: String? = nil, message: RawJSON? = nil, meta: RawJSON? = nil,
-    file: SharedFile? = nil, fileURL: String? = nil
+    channel: String,
+    timetoken: Timetoken,
+    publisher: String? = nil,
+    customMessageType: String? = nil,
+    message: RawJSON? = nil,
+    meta: RawJSON? = nil,
+    file: SharedFile? = nil,
+    fileURL: String? = nil
   ) {
     self.channel = channel
     self.timetoken = timetoken

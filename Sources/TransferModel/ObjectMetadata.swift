@@ -19,8 +19,14 @@ package struct ObjectMetadata: Sendable, Equatable {
 
   /// Makes metadata as a remote reports it.
   package init(
-    fullPath: String, size: Int64, settable: SettableMetadata, createdMs: Int64,
-    updatedMs: Int64, etag: String, md5: String? = nil, sha256: String? = nil,
+    fullPath: String,
+    size: Int64,
+    settable: SettableMetadata,
+    createdMs: Int64,
+    updatedMs: Int64,
+    etag: String,
+    md5: String? = nil,
+    sha256: String? = nil,
     generation: Int64? = nil
   ) {
     self.fullPath = fullPath

@@ -47,7 +47,10 @@ package struct TransferError: Error, Sendable, Equatable {
 
   /// Makes an error; everything else is set on the value.
   package init(
-    _ code: ErrorCode, _ message: String, phase: Phase? = nil, field: String? = nil
+    _ code: ErrorCode,
+    _ message: String,
+    phase: Phase? = nil,
+    field: String? = nil
   ) {
     self.code = code
     self.message = message

@@ -1,0 +1,103 @@
+package import TransferModel
+
+/// An upload to the embedded remote: stage, fill, publish and, for a channel, announce.
+///
+/// A retry after a failed announcement starts at `announce`: the content is never stored twice.
+package struct LocalUpload: Backend {
+  private let operation: Operation
+  private var state = State.toStage
+
+  private enum Operation: Sendable {
+    case put(PutObject)
+    case send(SendFile)
+  }
+
+  private enum State: Sendable {
+    case toStage
+    case toFill
+    case toPublish
+    case toAnnounce(SharedFile, url: String)
+    case done(TransferResult)
+  }
+
+  /// Stores an object.
+  package init(_ put: PutObject) { operation = .put(put) }
+
+  /// Stores a file on a channel and announces it.
+  package init(_ send: SendFile) { operation = .send(send) }
+
+  package mutating func next() -> BackendStep {
+    switch state {
+    case .toStage: .local(.stage)
+    case .toFill: .local(.fill)
+    case .toPublish: .local(publish)
+    case .toAnnounce(let file, _): .local(.announce(announcement(of: file)))
+    case .done(let result): .done(result)
+    }
+  }
+
+  package mutating func receive(_ outcome: StepOutcome) {
+    switch (state, outcome) {
+    case (.toStage, .staged):
+      state = .toFill
+    case (.toFill, .filled):
+      state = .toPublish
+    case (.toPublish, .objectPublished(let metadata, let url)):
+      state = .done(.stored(.init(metadata: metadata, url: url)))
+    case (.toPublish, .filePublished(let file, let url)):
+      state = .toAnnounce(file, url: url)
+    case (.toAnnounce(let file, let url), .announced(let timetoken)):
+      state = .done(.shared(.init(channel: channel, file: file, timetoken: timetoken, url: url)))
+    case (.toStage, _), (.toFill, _), (.toPublish, _), (.toAnnounce, _), (.done, _):
+      preconditionFailure("\(outcome) cannot follow \(state)")
+    }
+  }
+
+  package var unannounced: SharedFile? {
+    switch state {
+    case .toAnnounce(let file, _): file
+    case .toStage, .toFill, .toPublish, .done: nil
+    }
+  }
+
+  package mutating func restart() {
+    switch state {
+    case .toStage, .toFill, .toPublish: state = .toStage
+    case .toAnnounce, .done: break
+    }
+  }
+
+  package var checkpoint: [UInt8] {
+    switch state {
+    case .toStage, .toFill, .toPublish: Array("stage".utf8)
+    case .toAnnounce(let file, _): Array("announce \(file.id)".utf8)
+    case .done: Array("done".utf8)
+    }
+  }
+
+  private var channel: String {
+    switch operation {
+    case .put: ""
+    case .send(let send): send.channel
+    }
+  }
+
+  private var publish: LocalOperation {
+    switch operation {
+    case .put(let put): .publishObject(put.reference, put.settable, put.condition)
+    case .send(let send):
+      .publishFile(channel: send.channel, name: send.name, contentType: send.contentType)
+    }
+  }
+
+  private func announcement(of file: SharedFile) -> Announcement {
+    switch operation {
+    case .put: preconditionFailure("an object is not announced")
+    case .send(let send):
+      var announcement = send.announcement
+      announcement.fileID = file.id
+      announcement.fileName = file.name
+      return announcement
+    }
+  }
+}

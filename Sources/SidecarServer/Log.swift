@@ -1,0 +1,42 @@
+internal import Glibc
+
+/// Rare lines for people on stderr or in a file; nothing while all is well.
+///
+/// A line is dropped rather than waited for: a host that does not read stderr must not stop the
+/// server.
+package struct Log: Sendable {
+  /// What is worth telling, from the most important on.
+  package enum Level: Int, Sendable, CaseIterable {
+    case error, warn, info, debug
+
+    /// The level of a name: `error`, `warn`, `info` or `debug`.
+    package init?(name: String) {
+      guard let level = Level.allCases.first(where: { "\($0)" == name }) else { return nil }
+      self = level
+    }
+  }
+
+  private let descriptor: Int32
+  private let level: Level
+
+  /// Writes to an open descriptor.
+  package init(descriptor: Int32 = 2, level: Level = .warn) {
+    self.descriptor = descriptor
+    self.level = level
+  }
+
+  /// Something the user should know, although work goes on.
+  package func warn(_ text: String) { write(.warn, text) }
+
+  /// What a curious user may like to know.
+  package func info(_ text: String) { write(.info, text) }
+
+  private func write(_ level: Level, _ text: String) {
+    guard level.rawValue <= self.level.rawValue else { return }
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    guard poll(&entry, 1, 0) > 0, entry.revents & Int16(POLLOUT) != 0 else { return }
+    let line = Array("ferry: \(level): \(text)\n".utf8)
+    // Lost where it does not fit: see above.
+    _ = line.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, min($0.count, 4096)) }
+  }
+}

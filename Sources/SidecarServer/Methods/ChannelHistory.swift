@@ -1,0 +1,67 @@
+internal import JSON
+internal import JSONRPC
+internal import TransferEngine
+internal import TransferModel
+
+/// `channel/history`: a channel's stored messages, newest page first, each page oldest first.
+struct ChannelHistory: AsyncMethod {
+  static let name = "channel/history"
+  let server: Server
+
+  struct Params: Sendable {
+    var remote: String?
+    var channel: String
+    var limit: Int
+    var start: Timetoken?
+    var end: Timetoken?
+  }
+
+  struct Outcome: Reply {
+    let items: [RawJSON]
+    let more: Timetoken?
+
+    func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.array("messages", items)
+      if let more {
+        writer.object("more") { $0.field("start", more.description) }
+      }
+      writer.endObject()
+    }
+  }
+
+  static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
+    let params = try Params(
+      remote: fields.remote(),
+      channel: fields.channel(),
+      limit: fields.limit(),
+      start: fields.timetoken("start"),
+      end: fields.timetoken("end")
+    )
+    if try fields.optionalString("cipherKey") != nil {
+      throw fields.error("cipherKey", "is for remotes that encrypt; local ones do not")
+    }
+    return params
+  }
+
+  func run(_ params: Params) async throws(TransferError) -> Outcome {
+    let remote = params.remote ?? server.defaultRemote
+    let settings = server.settings
+    return try await fitting(params.limit, settings) { limit throws(TransferError) in
+      let page = try await server.engine.history(
+        of: params.channel,
+        limit: limit,
+        start: params.start,
+        end: params.end,
+        remote: remote
+      )
+      return Outcome(
+        items: page.messages.map { MessageReply(message: $0, remote: remote).raw(settings) },
+        more: page.more
+      )
+    } items: {
+      // The newest of them are kept where not all fit.
+      $0.items.reversed()
+    }
+  }
+}

@@ -1,0 +1,58 @@
+internal import JSON
+internal import JSONRPC
+internal import Sharing
+internal import TransferModel
+
+/// `channel/subscribe`: messages of channels come as notifications from now on, or from `since`.
+struct ChannelSubscribe: Method {
+  static let name = "channel/subscribe"
+  let server: Server
+
+  struct Params: Sendable {
+    var remote: String?
+    var channels: [String]
+    var since: Timetoken?
+  }
+
+  static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
+    let remote = try fields.remote()
+    guard let channels = try fields.channels(), !channels.isEmpty else {
+      throw fields.error("channels", "must name at least one channel")
+    }
+    try fields.refuse("groups", "filter")
+    return Params(remote: remote, channels: channels, since: try fields.timetoken("since"))
+  }
+
+  func handle(_ params: Params, _ call: Call) {
+    call.onCancel { call.fail(.cancelled) }
+    // Ends when what was there at the start was told; the subscription itself goes on.
+    Task {
+      do throws(TransferError) {
+        try await server.sharing.subscribe(
+          to: params.channels,
+          since: params.since,
+          remote: params.remote ?? server.defaultRemote
+        ) { timetoken in
+          call.succeed { writer in
+            writer.beginObject()
+            writer.field("timetoken", timetoken.description)
+            writer.endObject()
+          }
+        }
+      } catch {
+        call.fail(error.rpc())
+      }
+    }
+  }
+}
+
+extension JSONFields {
+  /// Refuses what the protocol knows and a local remote cannot do.
+  fileprivate mutating func refuse(_ names: String...) throws(JSONError) {
+    for name in names {
+      if let node = optionalNode(name), !node.isNull {
+        throw error(name, "is not for local remotes; leave it out")
+      }
+    }
+  }
+}

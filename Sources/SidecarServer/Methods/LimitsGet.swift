@@ -1,0 +1,54 @@
+internal import Configuration
+internal import JSON
+internal import JSONRPC
+internal import TransferEngine
+internal import TransferModel
+
+/// `limits/get`: what transfers may take.
+struct LimitsGet: ImmediateMethod {
+  static let name = "limits/get"
+  let server: Server
+
+  static func decode(_ fields: inout JSONFields) throws(JSONError) -> String? {
+    try fields.remote()
+  }
+
+  func run(_ remote: String?) throws(TransferError) -> LimitsReply {
+    try LimitsReply(server, remote: remote)
+  }
+}
+
+/// The limits of a remote, with the slots and rates that hold now.
+struct LimitsReply: Reply {
+  private let limits: Limits
+
+  init(_ server: Server, remote: String?) throws(TransferError) {
+    let engine = server.engine
+    var limits = try engine.remotes.limits(of: remote ?? server.defaultRemote)
+    limits.concurrency = engine.concurrency
+    limits.uploadRate = engine.uploadRate.rate
+    limits.downloadRate = engine.downloadRate.rate
+    self.limits = limits
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.nullable("maxFileSize", limits.maxFileSize)
+    writer.nullable("maxFileCount", limits.maxFileCount.map { Int64($0) })
+    writer.field("allowedTypes", limits.allowedTypes)
+    writer.field("blockedTypes", limits.blockedTypes)
+    writer.field("fileTransferEnabled", true)
+    writer.field("concurrency", limits.concurrency)
+    writer.nullable("uploadRate", limits.uploadRate)
+    writer.nullable("downloadRate", limits.downloadRate)
+    writer.endObject()
+  }
+}
+
+extension JSONWriter {
+  /// A member with an integer, or null for none.
+  fileprivate mutating func nullable(_ name: String, _ value: Int64?) {
+    key(name)
+    if let value { int(value) } else { null() }
+  }
+}

@@ -1,0 +1,25 @@
+internal import JSON
+internal import JSONRPC
+internal import TransferEngine
+internal import TransferModel
+
+/// `transfer/get`: everything known of a transfer.
+struct TransferGet: ImmediateMethod {
+  static let name = "transfer/get"
+  let server: Server
+
+  struct Outcome: Reply {
+    let snapshot: TransferSnapshot
+
+    func write(to writer: inout JSONWriter) { writer.snapshot(snapshot) }
+  }
+
+  static func decode(_ fields: inout JSONFields) throws(JSONError) -> TransferID {
+    _ = try fields.remote()
+    return try fields.transferID()
+  }
+
+  func run(_ id: TransferID) throws(TransferError) -> Outcome {
+    Outcome(snapshot: try server.engine.snapshot(of: id))
+  }
+}

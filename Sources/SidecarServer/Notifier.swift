@@ -1,0 +1,153 @@
+internal import JSON
+internal import JSONRPC
+internal import Sharing
+internal import TransferEngine
+internal import TransferModel
+
+/// Tells the host what happens: every event as a notification, in order, and each waiting request
+/// its reply after the event that ends its transfer.
+struct Notifier: Sendable {
+  let outbox: Outbox
+  let sharing: Sharing
+  let settings: ServerSettings
+
+  /// Starts to consume the events; they end with the process.
+  func start() {
+    let reporter = ProgressReporter(
+      engine: sharing.engine,
+      interval: settings.progressInterval
+    )
+    outbox.progressSource { reporter.report(to: &$0) }
+    outbox.onDrained { [sharing] in sharing.hold(false) }
+    let notifier = self
+    Task {
+      for await event in notifier.sharing.events {
+        notifier.tell(event, reporter)
+        // What is queued waits until the host has read; running transfers go on.
+        if notifier.outbox.isCongested { notifier.sharing.hold(true) }
+      }
+    }
+  }
+
+  private func tell(_ event: SharingEvent, _ reporter: ProgressReporter) {
+    switch event {
+    case .transfer(let change):
+      tell(change, reporter)
+    case .message(let remote, let message):
+      tell(message, on: remote)
+    case .status(let remote, let state, let error):
+      outbox.notify("status") { writer in
+        writer.field("remote", remote)
+        writer.field("state", state.rawValue)
+        if let error {
+          writer.key("error")
+          error.write(to: &writer)
+        }
+      }
+    }
+  }
+
+  private func tell(_ change: TransferChange, _ reporter: ProgressReporter) {
+    switch change {
+    case .accepted(let id, let waiter):
+      waiter.answer(.accepted(id))
+    case .started(let id, let attempt, let total):
+      outbox.notify("started") { writer in
+        writer.field("transferId", id.description)
+        writer.field("attempt", attempt)
+        writer.key("total")
+        if let total { writer.int(total) } else { writer.null() }
+      }
+      outbox.setProgressActive(true)
+    case .paused(let id, let loaded):
+      tellLoaded("paused", id, loaded)
+    case .resumed(let id, let loaded):
+      tellLoaded("resumed", id, loaded)
+      outbox.setProgressActive(true)
+    case .settled(let settlement, let waiters):
+      tell(settlement, reporter)
+      for waiter in waiters { waiter.answer(.settled(settlement)) }
+    case .joined(let settlement, let waiter):
+      waiter.answer(.settled(settlement))
+    case .withdrawn(let id, let waiter):
+      waiter.answer(.withdrawn(id))
+    case .flushed(let body):
+      body()
+    }
+  }
+
+  private func tellLoaded(_ method: String, _ id: TransferID, _ loaded: Int64) {
+    outbox.notify(method) { writer in
+      writer.field("transferId", id.description)
+      writer.field("loaded", loaded)
+    }
+  }
+
+  private func tell(_ settlement: TransferSettlement, _ reporter: ProgressReporter) {
+    let id = settlement.id.description
+    switch settlement.outcome {
+    case .succeeded(let result):
+      if let last = reporter.last(of: settlement.slot) {
+        outbox.notify("progress") { last.write(to: &$0) }
+      }
+      tell(result, of: id, bucket: settlement.remote)
+    case .failed(let error):
+      tell("failure", error, settlement)
+    case .rejected(let error):
+      tell("error", error, settlement)
+    case .cancelled:
+      outbox.notify("cancelled") { writer in
+        writer.field("transferId", id)
+        writer.key("error")
+        TransferError.cancelledTransfer.write(to: &writer, settlement.context)
+        writer.field("loaded", settlement.loaded)
+        writer.field("resumable", false)
+      }
+    }
+  }
+
+  private func tell(
+    _ method: String,
+    _ error: TransferError,
+    _ settlement: TransferSettlement
+  ) {
+    outbox.notify(method) { writer in
+      writer.field("transferId", settlement.id.description)
+      writer.key("error")
+      error.write(to: &writer, settlement.context)
+    }
+  }
+
+  private func tell(_ result: TransferResult, of id: String, bucket: String) {
+    switch result {
+    case .stored(let stored):
+      outbox.notify("uploaded") { writer in
+        writer.field("transferId", id)
+        writer.object("object") { writer in
+          writer.field("ref", stored.metadata.fullPath)
+          writer.metadata("metadata", stored.metadata, bucket: bucket)
+          writer.field("url", stored.url)
+        }
+        writer.field("sha256", stored.metadata.sha256)
+      }
+    case .shared(let upload):
+      outbox.notify("uploaded") { writer in
+        writer.field("transferId", id)
+        writer.object("file") { $0.sent(upload) }
+        writer.field("sha256", upload.file.sha256)
+      }
+    case .downloaded(let download):
+      outbox.notify("downloaded") { writer in
+        writer.field("transferId", id)
+        writer.download(download)
+      }
+    }
+  }
+
+  private func tell(_ message: ChannelMessage, on remote: String) {
+    let content = (message.message?.bytes.count ?? 0) + (message.meta?.bytes.count ?? 0)
+    outbox.notify("message") { writer in
+      writer.message(message, remote: remote, truncated: content > settings.pageBytes / 2)
+    }
+  }
+}

@@ -1,0 +1,75 @@
+internal import JSON
+internal import TransferModel
+
+/// What `file/send` and `file/publish` tell a channel's subscribers.
+struct AnnouncementParams: Sendable {
+  var message: RawJSON?
+  var meta: RawJSON?
+  var store: Bool
+  var ttl: Int64
+  var customMessageType: String?
+
+  init(_ fields: inout JSONFields) throws(JSONError) {
+    message = fields.raw("message")
+    if let node = fields.optionalNode("meta"), !node.isNull {
+      guard node.kind == .object || node.kind == .string else {
+        throw node.error("must be an object or a string")
+      }
+      meta = node.raw
+    }
+    store = try fields.bool("store", default: true)
+    // Taken for every remote; one machine has nothing to replicate to.
+    _ = try fields.bool("replicate", default: true)
+    ttl = try fields.optionalInt("ttl", in: 0...876_000) ?? 0
+    customMessageType = try fields.optionalString("customMessageType")
+    if let customMessageType, !Self.isMessageType(customMessageType) {
+      throw fields.error(
+        "customMessageType",
+        "must be 3 to 50 of A-Z a-z 0-9 - _, not starting with -, _, pn- or pn_"
+      )
+    }
+    if let query = fields.optionalNode("query"), !query.isNull, query.kind != .object {
+      throw query.error("must be an object")
+    }
+    if try fields.optionalString("cipherKey") != nil {
+      throw fields.error(
+        "cipherKey",
+        "is for remotes that encrypt; local ones do not: leave it out"
+      )
+    }
+  }
+
+  /// PubNub's rule for custom message types.
+  private static func isMessageType(_ text: String) -> Bool {
+    let isWord = { (byte: UInt8) in
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+    return (3...50).contains(text.utf8.count) && text.utf8.allSatisfy(isWord)
+      && !["-", "_", "pn-", "pn_"].contains { text.hasPrefix($0) }
+  }
+
+  /// The announcement of a file.
+  func announcement(
+    channel: String,
+    fileID: String,
+    name: String,
+    publisher: String
+  ) -> Announcement {
+    Announcement(
+      channel: channel,
+      fileID: fileID,
+      fileName: name,
+      message: message,
+      meta: meta,
+      store: store,
+      ttlHours: ttl,
+      customMessageType: customMessageType,
+      publisher: publisher
+    )
+  }
+}

@@ -1,0 +1,88 @@
+package import Configuration
+internal import Crypto
+internal import JSON
+package import JSONRPC
+internal import Sharing
+internal import Synchronization
+internal import TransferEngine
+internal import TransferModel
+
+/// One host's server: routes its requests, tells it what happens, and ends when it should.
+package final class Server: Sendable {
+  /// The version of the program and, as an integer, of the protocol.
+  package static let version = "0.1.0"
+  static let protocolVersion = 1
+
+  let connection: Connection
+  let outbox: Outbox
+  let limits: Connection.Limits
+  let instanceID = RandomID.make()
+  let started = ContinuousClock.now
+  let counters = Counters()
+  private let state: Mutex<State>
+
+  private struct State {
+    var configuration: Configuration
+    var settings: ServerSettings
+    /// Made when it is first needed, since `initialize` may still change the configuration.
+    var sharing: Sharing?
+  }
+
+  /// What went through, since the start.
+  struct Counters: ~Copyable, Sendable {
+    let received = Atomic<Int64>(0)
+    let refused = Atomic<Int64>(0)
+  }
+
+  /// Makes a server over an open connection; nothing is read yet.
+  /// - Parameter workingDirectory: where relative paths start unless the host says otherwise.
+  package init(
+    connection: Connection,
+    limits: Connection.Limits,
+    configuration: Configuration,
+    workingDirectory: String
+  ) {
+    self.connection = connection
+    self.limits = limits
+    outbox = connection.outbox
+    state = Mutex(
+      State(
+        configuration: configuration,
+        settings: ServerSettings(rootPath: workingDirectory)
+      )
+    )
+  }
+
+  var settings: ServerSettings { state.withLock { $0.settings } }
+  var configuration: Configuration { state.withLock { $0.configuration } }
+  var defaultRemote: String { state.withLock { $0.configuration.defaultRemote } }
+
+  /// The sharing, made at the first call, together with what tells its events.
+  var sharing: Sharing {
+    let (sharing, isNew) = state.withLock { state in
+      if let sharing = state.sharing { return (sharing, false) }
+      let engine = TransferEngine(
+        remotes: Remotes(configuration: state.configuration),
+        configuration: state.configuration
+      )
+      let sharing = Sharing(engine: engine)
+      state.sharing = sharing
+      return (sharing, true)
+    }
+    if isNew { Notifier(outbox: outbox, sharing: sharing, settings: settings).start() }
+    return sharing
+  }
+
+  var engine: TransferEngine { sharing.engine }
+
+  /// The sharing if anything has needed it.
+  var sharingIfAny: Sharing? { state.withLock { $0.sharing } }
+
+  /// Lays a host's wishes over the present ones; before anything else was asked.
+  func adopt(_ configuration: Configuration, _ settings: ServerSettings) {
+    state.withLock { state in
+      state.configuration = configuration
+      state.settings = settings
+    }
+  }
+}

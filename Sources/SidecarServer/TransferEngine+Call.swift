@@ -1,0 +1,61 @@
+internal import JSON
+internal import JSONRPC
+internal import TransferEngine
+internal import TransferModel
+
+extension TransferEngine {
+  /// Starts or joins a transfer for a request, which is answered when the changes are consumed.
+  func submit(_ spec: TransferSpec, for call: Call, isDetached: Bool) throws(TransferError) {
+    let remote = spec.remote
+    let id = spec.id
+    let waiter = Waiter(isDetached: isDetached) { answer in
+      switch answer {
+      case .accepted(let id):
+        call.succeed { writer in
+          writer.beginObject()
+          writer.field("transferId", id.description)
+          writer.endObject()
+        }
+      case .withdrawn:
+        call.fail(.cancelled)
+      case .settled(let settlement):
+        call.answer(with: settlement, remote: remote)
+      }
+    }
+    try submit(spec, waiter: waiter)
+    // Weak: the engine holds the waiter, the waiter the call, and the call this handler.
+    call.onCancel { [weak waiter] in
+      if let waiter { self.withdraw(waiter, from: id) }
+    }
+  }
+}
+
+extension Call {
+  /// Answers with how a transfer ended.
+  fileprivate func answer(with settlement: TransferSettlement, remote: String) {
+    switch settlement.outcome {
+    case .succeeded(let result):
+      succeed { $0.result(result, of: settlement.id, remote: remote) }
+    case .failed(let error), .rejected(let error):
+      fail(error.rpc(settlement.context))
+    case .cancelled:
+      fail(TransferError.cancelledTransfer.rpc(settlement.context))
+    }
+  }
+}
+
+extension TransferSettlement {
+  /// What an error about this end tells beside itself.
+  var context: TransferError.Context {
+    switch outcome {
+    case .succeeded, .rejected: .init(transferID: id, attempt: attempt)
+    case .failed: .init(transferID: id, attempt: attempt, loaded: loaded, resumable: true)
+    case .cancelled: .init(transferID: id, attempt: attempt, loaded: loaded, resumable: false)
+    }
+  }
+}
+
+extension TransferError {
+  /// The end of a cancelled transfer.
+  static let cancelledTransfer = TransferError(.cancelled, "The transfer was cancelled.")
+}

@@ -1,0 +1,43 @@
+internal import JSON
+internal import TransferModel
+
+extension JSONWriter {
+  /// The members of a channel's message.
+  /// - Parameter truncated: leaves the host's own content out and says so.
+  mutating func message(_ message: ChannelMessage, remote: String, truncated: Bool) {
+    field("remote", remote)
+    field("channel", message.channel)
+    field("publisher", message.publisher)
+    field("timetoken", message.timetoken.description)
+    field("type", message.file == nil ? "message" : "file")
+    field("customMessageType", message.customMessageType)
+    if truncated {
+      field("truncated", true)
+    } else {
+      field("meta", message.meta)
+      field("message", message.message)
+    }
+    if let file = message.file {
+      object("file") { writer in
+        writer.field("id", file.id)
+        writer.field("name", file.name)
+        writer.field("size", file.size)
+        writer.field("contentType", file.contentType)
+        writer.field("sha256", file.sha256)
+        writer.field("url", message.fileURL)
+      }
+    }
+  }
+
+  /// The members of a file that was sent.
+  mutating func sent(_ upload: TransferResult.SharedUpload) {
+    field("id", upload.file.id)
+    field("name", upload.file.name)
+    field("channel", upload.channel)
+    field("timetoken", upload.timetoken.description)
+    field("size", upload.file.size)
+    field("contentType", upload.file.contentType)
+    field("sha256", upload.file.sha256)
+    field("url", upload.url)
+  }
+}

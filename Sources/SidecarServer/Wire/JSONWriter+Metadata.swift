@@ -1,0 +1,46 @@
+internal import JSON
+internal import TransferModel
+
+extension JSONWriter {
+  /// An object's metadata as the remote knows it.
+  mutating func metadata(_ name: String, _ metadata: ObjectMetadata, bucket: String) {
+    object(name) { writer in
+      writer.field("name", metadata.name)
+      writer.field("fullPath", metadata.fullPath)
+      writer.field("bucket", bucket)
+      writer.field("size", metadata.size)
+      writer.settable(metadata.settable)
+      writer.field("created", Time.text(metadata.createdMs))
+      writer.field("updated", Time.text(metadata.updatedMs))
+      writer.field("etag", metadata.etag)
+      writer.field("md5", metadata.md5)
+      writer.field("sha256", metadata.sha256)
+      writer.field("generation", metadata.generation.map { String($0) })
+      writer.object("custom") { writer in
+        for (key, value) in metadata.settable.custom.sorted(by: { $0.key < $1.key }) {
+          writer.field(key, value)
+        }
+      }
+    }
+  }
+
+  /// An object's metadata as its uploader gave it.
+  mutating func settableMetadata(_ name: String, _ settable: SettableMetadata) {
+    object(name) { writer in
+      writer.settable(settable)
+      writer.object("custom") { writer in
+        for (key, value) in settable.custom.sorted(by: { $0.key < $1.key }) {
+          writer.field(key, value)
+        }
+      }
+    }
+  }
+
+  private mutating func settable(_ settable: SettableMetadata) {
+    field("contentType", settable.contentType)
+    field("cacheControl", settable.cacheControl)
+    field("contentDisposition", settable.contentDisposition)
+    field("contentEncoding", settable.contentEncoding)
+    field("contentLanguage", settable.contentLanguage)
+  }
+}

@@ -1,0 +1,38 @@
+/// RFC 3339 in UTC with milliseconds, as every time on the wire.
+enum Time {
+  /// - Parameter ms: milliseconds since 1970-01-01T00:00:00Z, years 0 to 9999.
+  static func text(_ ms: Int64) -> String {
+    let (days, inDay) = ms.quotientAndRemainderFloored(dividingBy: 86_400_000)
+    let (year, month, day) = date(days)
+    let seconds = inDay / 1000
+    return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T"
+      + padded(seconds / 3600, 2) + ":" + padded(seconds / 60 % 60, 2) + ":"
+      + padded(seconds % 60, 2) + "." + padded(inDay % 1000, 3) + "Z"
+  }
+
+  /// Days since 1970 to a date of the Gregorian calendar, after Howard Hinnant's
+  /// `civil_from_days`: years begin in March, so that the leap day comes last.
+  private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = days + 719_468
+    let (era, dayOfEra) = shifted.quotientAndRemainderFloored(dividingBy: 146_097)
+    let yearOfEra =
+      (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let marchMonth = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+  }
+
+  private static func padded(_ value: Int64, _ width: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}
+
+extension Int64 {
+  fileprivate func quotientAndRemainderFloored(dividingBy divisor: Int64) -> (Int64, Int64) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}

@@ -1,0 +1,72 @@
+internal import Configuration
+internal import Crypto
+internal import LocalFiles
+internal import TransferModel
+
+/// Looks at a request before it is queued, so that what cannot work is refused at once.
+struct Intake {
+  let limits: Limits
+
+  /// What was found out.
+  struct Finding {
+    /// Bytes; nil where only the remote or the host knows.
+    var size: Int64?
+    /// Tells whether two requests mean the same bytes.
+    var sourceIdentity = ""
+    /// Why it cannot work.
+    var rejection: TransferError?
+  }
+
+  func inspect(_ spec: TransferSpec) -> Finding {
+    var finding = Finding()
+    do throws(TransferError) {
+      switch spec.operation {
+      case .putObject(let put):
+        try look(at: put.source, &finding)
+        try check(
+          name: put.reference.name,
+          type: put.settable.contentType,
+          size: finding.size
+        )
+      case .sendFile(let send):
+        try look(at: send.source, &finding)
+        try check(name: send.name, type: send.contentType, size: finding.size)
+      case .getObject, .downloadFile:
+        break
+      }
+    } catch {
+      finding.rejection = error.during(.prepare)
+    }
+    return finding
+  }
+
+  private func look(
+    at source: TransferSource,
+    _ finding: inout Finding
+  ) throws(TransferError) {
+    switch source {
+    case .path(let path):
+      let file = try SourceFile.open(path, within: Roots(limits.roots))
+      finding.size = file.size
+      finding.sourceIdentity = file.identity.description
+    case .bytes(let bytes):
+      let digest = Digest(.sha256)
+      digest.update(bytes)
+      finding.size = Int64(bytes.count)
+      finding.sourceIdentity = digest.hex
+    case .stream(let size):
+      finding.size = size
+    }
+  }
+
+  private func check(name: String, type: String, size: Int64?) throws(TransferError) {
+    try TypePolicy(allowed: limits.allowedTypes, blocked: limits.blockedTypes)
+      .check(name: name, contentType: type)
+    if let size, let limit = limits.maxFileSize, size > limit {
+      throw TransferError(
+        .fileSizeExceeded,
+        "\"\(name)\" has \(size) bytes; limits.maxFileSize allows \(limit)."
+      )
+    }
+  }
+}

@@ -1,0 +1,50 @@
+internal import Synchronization
+
+/// A cap on bytes per second, shared by all transfers of one direction.
+///
+/// A token bucket that may go into debt: whoever takes bytes waits until the debt before it is
+/// paid, so nobody spins and a change of the rate acts on the next slice.
+package final class RateLimiter: Sendable {
+  private let state: Mutex<State>
+
+  private struct State {
+    var rate: Int64?
+    /// When the bytes taken so far will have been paid for.
+    var paid: ContinuousClock.Instant
+  }
+
+  /// A limiter of a number of bytes per second; nil: no cap.
+  package init(rate: Int64?) {
+    state = Mutex(State(rate: rate, paid: .now))
+  }
+
+  /// The cap in bytes per second; nil: none.
+  package var rate: Int64? { state.withLock { $0.rate } }
+
+  /// Changes the cap.
+  package func set(rate: Int64?) {
+    state.withLock { state in
+      state.rate = rate
+      state.paid = .now
+    }
+  }
+
+  /// The bytes worth moving at once: a tenth of a second's, at most `limit`.
+  func slice(limit: Int) -> Int {
+    guard let rate else { return limit }
+    return max(1, min(limit, Int(rate / 10)))
+  }
+
+  /// Waits until a number of bytes may move.
+  /// - Throws: `CancellationError` when the task is cancelled meanwhile.
+  func take(_ bytes: Int) async throws {
+    let until: ContinuousClock.Instant? = state.withLock { state in
+      guard let rate = state.rate else { return nil }
+      let start = max(state.paid, .now)
+      state.paid = start + .nanoseconds(Int64(Double(bytes) / Double(rate) * 1e9))
+      return start
+    }
+    guard let until, until > .now else { return }
+    try await Task.sleep(until: until, clock: .continuous)
+  }
+}

@@ -1,0 +1,81 @@
+package import Configuration
+internal import LocalStore
+internal import Synchronization
+package import TransferModel
+
+/// The configured remotes, each opened when it is first used.
+package final class Remotes: Sendable {
+  private let configuration: Configuration
+  private let stores = Mutex<[String: LocalStore]>([:])
+  private let ownRates: [String: Rates]
+
+  /// The caps that hold for one remote beside the global ones.
+  struct Rates: Sendable {
+    let upload: RateLimiter?
+    let download: RateLimiter?
+  }
+
+  /// Opens nothing.
+  package init(configuration: Configuration) {
+    self.configuration = configuration
+    let global = configuration.limits
+    ownRates = configuration.remotes.reduce(into: [:]) { rates, remote in
+      let own = remote.limits
+      guard own.uploadRate != global.uploadRate || own.downloadRate != global.downloadRate
+      else { return }
+      rates[remote.name] = Rates(
+        upload: own.uploadRate.map { RateLimiter(rate: $0) },
+        download: own.downloadRate.map { RateLimiter(rate: $0) }
+      )
+    }
+  }
+
+  /// The caps of a remote that has its own.
+  func rates(of name: String) -> Rates? { ownRates[name] }
+
+  /// The remotes in the order of the configuration.
+  package var all: [RemoteConfiguration] { configuration.remotes }
+
+  /// The name used where a call names none.
+  package var defaultName: String { configuration.defaultRemote }
+
+  /// A remote's limits, the global ones where it has none of its own.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for a name that is not configured.
+  package func limits(of name: String) throws(TransferError) -> Limits {
+    try remote(name).limits
+  }
+
+  /// The disk of an embedded remote.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for an unknown name, `ERR_CONFIG` for missing variables.
+  func local(_ name: String) throws(TransferError) -> LocalStore {
+    let remote = try remote(name)
+    switch try remote.resolve() {
+    case .local(let root):
+      return stores.withLock { stores in
+        if let store = stores[name] { return store }
+        let store = LocalStore(root: root)
+        stores[name] = store
+        return store
+      }
+    }
+  }
+
+  /// Closes what was opened.
+  package func close() async {
+    let open = stores.withLock { stores in
+      defer { stores.removeAll() }
+      return Array(stores.values)
+    }
+    for store in open { await store.close() }
+  }
+
+  private func remote(_ name: String) throws(TransferError) -> RemoteConfiguration {
+    if let remote = configuration.remote(named: name) { return remote }
+    let names = configuration.remotes.map(\.name).joined(separator: ", ")
+    throw TransferError(
+      .invalidArgument,
+      "There is no remote \"\(name)\"; the configuration has: \(names).",
+      field: "/remote"
+    )
+  }
+}

@@ -1,0 +1,61 @@
+package import TransferModel
+
+/// What the engine tells about its transfers, in the order it happened.
+package enum TransferChange: Sendable {
+  /// A detached request was taken in; it precedes everything else about the transfer.
+  case accepted(TransferID, Waiter)
+  /// queued → running, once per attempt; total in bytes, nil while unknown.
+  case started(TransferID, attempt: Int, total: Int64?)
+  case paused(TransferID, loaded: Int64)
+  case resumed(TransferID, loaded: Int64)
+  /// The one end of an attempt, with everyone who waits for it.
+  case settled(TransferSettlement, [Waiter])
+  /// A request joined a transfer that had ended already.
+  case joined(TransferSettlement, Waiter)
+  /// A request that was joined with others was cancelled alone.
+  case withdrawn(TransferID, Waiter)
+  /// Everything before it has been consumed once this is called.
+  case flushed(@Sendable () -> Void)
+}
+
+/// How a transfer ended.
+package struct TransferSettlement: Sendable {
+  package let id: TransferID
+  package let remote: String
+  package let outcome: Outcome
+  /// Bytes moved in the last attempt.
+  package let loaded: Int64
+  package let total: Int64?
+  package let attempt: Int
+  /// Where its progress was kept; the last report is in there.
+  package let slot: ProgressSlot
+
+  /// The four ends.
+  package enum Outcome: Sendable {
+    case succeeded(TransferResult)
+    case failed(TransferError)
+    case rejected(TransferError)
+    case cancelled
+  }
+}
+
+/// One request that waits for a transfer.
+package final class Waiter: Sendable {
+  /// Whether it wants the id at once rather than the end.
+  package let isDetached: Bool
+  /// Called once, by whoever consumes the changes.
+  package let answer: @Sendable (Answer) -> Void
+
+  /// What a waiter is told.
+  package enum Answer: Sendable {
+    case accepted(TransferID)
+    case settled(TransferSettlement)
+    case withdrawn(TransferID)
+  }
+
+  /// Makes a waiter.
+  package init(isDetached: Bool, answer: @escaping @Sendable (Answer) -> Void) {
+    self.isDetached = isDetached
+    self.answer = answer
+  }
+}

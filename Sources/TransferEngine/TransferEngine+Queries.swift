@@ -1,0 +1,168 @@
+internal import Glibc
+internal import Synchronization
+package import TransferModel
+
+/// What hosts can ask and set, and how the engine comes to rest.
+extension TransferEngine {
+  /// How many transfers are in each state; ended ones since the start.
+  package var counts: [TransferState: Int] {
+    state.withLock { state in
+      var counts = state.ended
+      for record in state.records.values where !record.machine.visible.isSettled {
+        counts[record.machine.visible, default: 0] += 1
+      }
+      return counts
+    }
+  }
+
+  /// Everything known of a transfer.
+  /// - Throws: `ERR_UNKNOWN_ID`.
+  package func snapshot(of id: TransferID) throws(TransferError) -> TransferSnapshot {
+    guard let snapshot = state.withLock({ $0.records[id]?.snapshot }) else {
+      throw .unknownTransfer(id)
+    }
+    return snapshot
+  }
+
+  /// Transfers in the order they were accepted, those in a state where one is given.
+  /// - Parameters:
+  ///   - limit: at most so many, at least 1.
+  ///   - next: what the page before gave; nil for the first.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for a `next` that no page gave.
+  package func list(
+    state wanted: TransferState?,
+    limit: Int,
+    next: String?
+  ) throws(TransferError) -> TransferPage {
+    let after = next == nil ? 0 : next.flatMap { Int64($0) }
+    guard let after, after >= 0 else {
+      throw TransferError(
+        .invalidArgument,
+        "next must be what an earlier page gave.",
+        field: "/next"
+      )
+    }
+    let records = state.withLock { state in
+      state.records.values
+        .filter { $0.number > after && (wanted == nil || $0.machine.visible == wanted) }
+        .sorted { $0.number < $1.number }
+    }
+    let page = records.prefix(limit)
+    return TransferPage(
+      transfers: page.map(\.snapshot),
+      numbers: page.map(\.number),
+      hasMore: records.count > page.count
+    )
+  }
+
+  /// Forgets an ended transfer and removes its temporary file.
+  /// - Throws: `ERR_UNKNOWN_ID`; `ERR_INVALID_ARGUMENT` while it has not ended.
+  package func forget(_ id: TransferID) throws(TransferError) {
+    let result = try state.withLock { state throws(TransferError) -> TransferResult? in
+      guard let record = state.records[id] else { throw .unknownTransfer(id) }
+      guard record.machine.visible.isSettled else {
+        throw TransferError(
+          .invalidArgument,
+          "Transfer \(id) is \(record.machine.visible.rawValue); cancel it first, then forget it.",
+          field: "/transferId"
+        )
+      }
+      state.records[id] = nil
+      return record.result
+    }
+    if case .downloaded(let download) = result, download.isTemporary, let path = download.path {
+      unlink(path)
+    }
+  }
+
+  /// Slots over all remotes.
+  package var concurrency: Int { state.withLock { $0.queue.concurrency } }
+
+  /// Changes the number of slots; running transfers go on.
+  package func set(concurrency: Int) {
+    state.withLock { state in
+      state.queue.concurrency = concurrency
+      admit(&state)
+    }
+  }
+
+  /// The caps on bytes per second.
+  package var uploadRate: RateLimiter { environment.uploadRate }
+  package var downloadRate: RateLimiter { environment.downloadRate }
+
+  /// While held, no queued transfer starts; running ones go on.
+  package func hold(_ isHeld: Bool) {
+    state.withLock { state in
+      guard state.isHeld != isHeld else { return }
+      state.isHeld = isHeld
+      admit(&state)
+    }
+  }
+
+  /// The pipe of a stream transfer.
+  /// - Throws: `ERR_UNKNOWN_ID`; `ERR_INVALID_ARGUMENT` where it is no stream of that direction.
+  package func pipe(
+    of id: TransferID,
+    _ direction: TransferDirection
+  ) throws(TransferError) -> StreamPipe {
+    let record = try state.withLock { state throws(TransferError) in
+      guard let record = state.records[id] else { throw .unknownTransfer(id) }
+      return record
+    }
+    guard let pipe = record.pipe, record.spec.direction == direction else {
+      throw TransferError(
+        .invalidArgument,
+        direction == .upload
+          ? "Transfer \(id) takes no stream; start it with stream: {}."
+          : "Transfer \(id) gives no stream; start it with target: {\"stream\": true}.",
+        field: "/transferId"
+      )
+    }
+    return pipe
+  }
+
+  /// Refuses new work from now on.
+  package func refuseNewWork() { state.withLock { $0.isShuttingDown = true } }
+
+  /// Ends all streams: their host is gone.
+  package func failStreams() {
+    let pipes = state.withLock { state in
+      state.records.values.filter { !$0.machine.visible.isSettled }.compactMap(\.pipe)
+    }
+    let error = TransferError(.cancelled, "The host closed its end before the stream was done.")
+    for pipe in pipes { pipe.fail(error) }
+  }
+
+  /// Cancels everything that has not ended; returns how many.
+  @discardableResult
+  package func cancelAll() -> Int {
+    let ids = state.withLock { state in
+      state.records.values.filter { !$0.machine.visible.isSettled }.map(\.spec.id)
+    }
+    // Each was there a moment ago; one that has ended meanwhile needs nothing.
+    for id in ids { _ = try? cancel(id) }
+    return ids.count
+  }
+
+  /// Whether anything is queued or running.
+  package var isActive: Bool { state.withLock { $0.active > 0 } }
+
+  /// Returns when nothing is queued or running; paused transfers do not count.
+  package func waitUntilIdle() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        guard state.active > 0 else { return true }
+        state.idleWaiters.append(continuation)
+        return false
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  /// Returns when everything that has happened so far was consumed.
+  package func waitUntilTold() async {
+    await withCheckedContinuation { continuation in
+      tell.yield(.flushed { continuation.resume() })
+    }
+  }
+}

@@ -1,0 +1,154 @@
+internal import Configuration
+internal import Synchronization
+internal import TransferModel
+
+/// Where the machines' decisions are carried out.
+extension TransferEngine {
+  /// Lets an event happen to a transfer and does what its machine decides.
+  func transition(
+    _ record: inout TransferRecord,
+    _ state: inout EngineState,
+    _ event: (inout TransferMachine) -> TransferMachine.Action
+  ) {
+    let wasActive = record.machine.isActive
+    let action = event(&record.machine)
+    apply(action, to: &record, &state)
+    switch (wasActive, record.machine.isActive) {
+    case (true, false): state.leaveActive()
+    case (false, true): state.active += 1
+    case (true, true), (false, false): break
+    }
+  }
+
+  /// Starts queued transfers while slots are free.
+  func admit(_ state: inout EngineState) {
+    while !state.isHeld, let id = state.queue.admitNext() {
+      guard var record = state.records[id] else { continue }
+      transition(&record, &state) { $0.admit() }
+      state.records[id] = record
+    }
+  }
+
+  private func apply(
+    _ action: TransferMachine.Action,
+    to record: inout TransferRecord,
+    _ state: inout EngineState
+  ) {
+    let id = record.spec.id
+    switch action {
+    case .none:
+      break
+    case .start(let attempt, let announces):
+      start(&record, attempt: attempt, announces: announces)
+    case .stop:
+      record.task?.cancel()
+    case .pause:
+      state.queue.remove(id, remote: record.spec.remote, size: record.size)
+      tell.yield(.paused(id, loaded: record.slot.loaded))
+    case .enqueue(let resumed):
+      if resumed { tell.yield(.resumed(id, loaded: record.slot.loaded)) }
+      record.error = nil
+      enqueue(record, &state)
+    case .pauseAndEnqueue:
+      tell.yield(.paused(id, loaded: record.slot.loaded))
+      tell.yield(.resumed(id, loaded: record.slot.loaded))
+      enqueue(record, &state)
+    case .settle(let end):
+      settle(&record, as: end, &state)
+    }
+  }
+
+  func enqueue(_ record: TransferRecord, _ state: inout EngineState) {
+    state.queue.enqueue(
+      record.spec.id,
+      remote: record.spec.remote,
+      size: record.size,
+      concurrency: record.remoteConcurrency
+    )
+  }
+
+  private func start(_ record: inout TransferRecord, attempt: Int, announces: Bool) {
+    let slot = record.slot
+    if announces {
+      slot.begin(attempt: attempt)
+      slot.set(loaded: 0)
+      tell.yield(.started(record.spec.id, attempt: attempt, total: slot.total))
+    }
+    if record.spec.reportsProgress { progress.add(slot) }
+    let isRetry = announces && record.run != nil
+    let run =
+      record.run
+      ?? TransferRun(
+        spec: record.spec,
+        slot: slot,
+        pipe: record.pipe,
+        remotes: remotes,
+        environment: environment
+      )
+    record.run = run
+    let id = record.spec.id
+    record.task = Task(executorPreference: pool) { [self] in
+      if isRetry { await run.restart() }
+      finish(id, await run.run())
+    }
+  }
+
+  /// A run came to its end: its slot is free, and its machine says what that means.
+  private func finish(_ id: TransferID, _ end: TransferRun.End) {
+    // Before the end is told, so that no progress can follow it.
+    progress.remove(id)
+    state.withLock { state in
+      guard var record = state.records[id] else { return }
+      record.task = nil
+      state.queue.release(remote: record.spec.remote, size: record.size)
+      let runEnd: TransferMachine.RunEnd
+      switch end {
+      case .succeeded(let result):
+        record.result = result
+        runEnd = .succeeded
+      case .failed(let error):
+        record.error = error
+        runEnd = .failed(rejected: record.slot.loaded == 0 && error.code.rejects)
+      case .stopped:
+        runEnd = .stopped
+      }
+      transition(&record, &state) { $0.runEnded(runEnd) }
+      state.records[id] = record
+      admit(&state)
+    }
+  }
+
+  private func settle(
+    _ record: inout TransferRecord,
+    as end: TransferState,
+    _ state: inout EngineState
+  ) {
+    let id = record.spec.id
+    if end == .cancelled {
+      state.queue.remove(id, remote: record.spec.remote, size: record.size)
+      record.error = TransferError(.cancelled, "The transfer was cancelled.")
+    }
+    if let error = record.error { record.pipe?.fail(error) }
+    state.remember(settled: id, as: end)
+    guard let settlement = record.settlement else {
+      preconditionFailure("\(id) settled as \(end) without a result or an error")
+    }
+    let waiters = record.waiters
+    record.waiters = []
+    guard end == .cancelled, let run = record.run else {
+      if end != .failed { record.run = nil }
+      tell.yield(.settled(settlement, waiters))
+      return
+    }
+    // What it left goes before anybody hears of the end; until then the engine is not idle.
+    record.run = nil
+    state.active += 1
+    Task(executorPreference: pool) { [self] in
+      await run.abandon()
+      self.state.withLock { state in
+        tell.yield(.settled(settlement, waiters))
+        state.leaveActive()
+      }
+    }
+  }
+}

@@ -1,0 +1,168 @@
+internal import Configuration
+internal import LocalFiles
+internal import LocalStore
+internal import TransferModel
+
+/// The steps of a download: stored content → target.
+extension TransferRun {
+  /// The pieces a stream is offered in, in bytes.
+  private static let streamPiece = 256 << 10
+
+  /// Takes the content in hand.
+  func open(_ content: StoredContent, range wanted: ByteRange?) throws(TransferError) {
+    let size = content.size
+    let start = wanted?.offset ?? 0
+    guard start <= size else {
+      throw TransferError(
+        .invalidArgument,
+        "The range starts at \(start); the object has \(size) bytes.",
+        field: "/range/offset"
+      )
+    }
+    let length = min(wanted?.length ?? .max, size - start)
+    self.content = content
+    range = start..<start + length
+    slot.set(total: length)
+    hasher = spec.computesDigest ? ContentHasher(md5: false) : nil
+  }
+
+  /// Moves the content to the target, verifies it and puts it in place.
+  func deliver() async throws(TransferError) -> TransferResult.Download {
+    guard let content, let target = spec.target else {
+      preconditionFailure("delivered before it was opened")
+    }
+    switch target {
+    case .path(let path, let overwrite):
+      try await deliver(content, to: path, overwrite: overwrite, mode: 0o666)
+      return result(path: path, isTemporary: false)
+    case .temporary:
+      let path = if let part { part.targetPath } else { try environment.temporaryPath() }
+      try await deliver(content, to: path, overwrite: false, mode: 0o600)
+      return result(path: path, isTemporary: true)
+    case .inline(let maxSize):
+      try await collect(content, maxSize: maxSize)
+      return result(data: collected)
+    case .stream:
+      try await stream(content)
+      return result()
+    }
+  }
+
+  private func deliver(
+    _ content: StoredContent,
+    to path: String,
+    overwrite: Bool,
+    mode: UInt32
+  ) async throws(TransferError) {
+    if part == nil {
+      let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
+      let new = try PartFile.create(for: path, overwrite: overwrite, within: roots)
+      part = new
+      try new.preallocate(Int64(range.count))
+    }
+    guard let part else { return }
+    let copy = FileCopy()
+    while offset < Int64(range.count) {
+      let length = try await slice(of: Int64(range.count) - offset)
+      let start = range.lowerBound + offset
+      async let hashing = hasher?.update(
+        from: content.descriptor,
+        in: start..<start + Int64(length)
+      )
+      let copied = Result { () throws(TransferError) in
+        try copy.copySlice(
+          from: content.descriptor,
+          at: start,
+          to: part.number,
+          at: offset,
+          length: length
+        )
+      }
+      if let error = await hashing { throw error }
+      guard try copied.get() == length else { throw Self.truncated }
+      advance(by: length)
+    }
+    try verify(content)
+    try part.publish(overwrite: overwrite, mode: mode)
+    self.part = nil
+  }
+
+  private func collect(_ content: StoredContent, maxSize: Int64) async throws(TransferError) {
+    guard Int64(range.count) <= maxSize else {
+      throw TransferError(
+        .downloadSizeExceeded,
+        "The content has \(range.count) bytes and inline content may have \(maxSize); use a path, "
+          + "a temporary file or a stream as target."
+      )
+    }
+    try await forEachPiece(of: content, Self.streamPiece) { piece in
+      self.collected += piece
+    }
+    try verify(content)
+  }
+
+  private func stream(_ content: StoredContent) async throws(TransferError) {
+    guard let pipe else { preconditionFailure("a stream without its pipe") }
+    try await forEachPiece(of: content, Self.streamPiece) { piece throws(TransferError) in
+      try await pipe.write(piece)
+    }
+    try verify(content)
+    pipe.finish()
+  }
+
+  /// Reads from where it stands to the end; a piece counts as moved once `body` took it.
+  private func forEachPiece(
+    of content: StoredContent,
+    _ limit: Int,
+    _ body: ([UInt8]) async throws(TransferError) -> Void
+  ) async throws(TransferError) {
+    while offset < Int64(range.count) {
+      let length = try await slice(of: min(Int64(range.count) - offset, Int64(limit)))
+      let start = range.lowerBound + offset
+      var piece: [UInt8] = []
+      piece.reserveCapacity(length)
+      try FileScan.forEachChunk(of: content.descriptor, in: start..<start + Int64(length)) {
+        chunk,
+        _ throws(TransferError) in piece += chunk
+      }
+      guard piece.count == length else { throw Self.truncated }
+      hasher?.update(piece)
+      try await body(piece)
+      advance(by: length)
+    }
+  }
+
+  /// Compares the digest of what was moved with what the remote stored.
+  private func verify(_ content: StoredContent) throws(TransferError) {
+    guard let hasher, let stored = content.sha256, range == 0..<content.size else { return }
+    guard hasher.sha256Hex == stored else {
+      throw TransferError(
+        .checksumMismatch,
+        "The content differs from what was stored: its sha256 is \(hasher.sha256Hex), expected "
+          + "\(stored). The stored copy is damaged; store it again."
+      )
+    }
+  }
+
+  private func result(
+    path: String? = nil,
+    isTemporary: Bool = false,
+    data: [UInt8]? = nil
+  ) -> TransferResult.Download {
+    .init(
+      path: path,
+      isTemporary: isTemporary,
+      size: Int64(range.count),
+      sha256: hasher?.sha256Hex,
+      metadata: nil,
+      data: data
+    )
+  }
+
+  private static var truncated: TransferError {
+    TransferError(
+      .checksumMismatch,
+      "The stored content is shorter than its entry says; store it again."
+    )
+  }
+}

@@ -1,0 +1,201 @@
+internal import Backends
+internal import Configuration
+internal import LocalFiles
+internal import LocalStore
+internal import TransferModel
+
+/// One transfer being carried out: asks its backend for the next step, performs it, hands back
+/// what came of it.
+///
+/// It runs on the blocking pool and stops between two slices when its task is cancelled, keeping
+/// everything, so that running again goes on from there.
+actor TransferRun {
+  let spec: TransferSpec
+  let slot: ProgressSlot
+  let pipe: StreamPipe?
+  let remotes: Remotes
+  let environment: RunEnvironment
+  private var backend: any Backend
+
+  // What an upload has in hand.
+  var source: SourceFile?
+  var staging: Staging?
+  // What a download has in hand.
+  var content: StoredContent?
+  var range: Range<Int64> = 0..<0
+  var part: PartFile?
+  var collected: [UInt8] = []
+  // Both: bytes moved so far, and their digests.
+  var offset: Int64 = 0
+  var hasher: ContentHasher?
+
+  /// The most bytes moved between two looks at a cancel or a pause: some milliseconds' worth.
+  static let sliceBytes = 4 << 20
+
+  /// How a run came to its end.
+  enum End: Sendable {
+    case succeeded(TransferResult)
+    case failed(TransferError)
+    /// Its task was cancelled; it can go on.
+    case stopped
+  }
+
+  init(
+    spec: TransferSpec,
+    slot: ProgressSlot,
+    pipe: StreamPipe?,
+    remotes: Remotes,
+    environment: RunEnvironment
+  ) {
+    self.spec = spec
+    self.slot = slot
+    self.pipe = pipe
+    self.remotes = remotes
+    self.environment = environment
+    switch spec.operation {
+    case .putObject(let put): backend = LocalUpload(put)
+    case .sendFile(let send): backend = LocalUpload(send)
+    case .getObject(let get): backend = LocalDownload(get)
+    case .downloadFile(let download): backend = LocalDownload(download)
+    }
+  }
+
+  /// Goes on until the end, a failure or a stop. After a failure nothing half-made is left.
+  func run() async -> End {
+    do throws(TransferError) {
+      while true {
+        switch backend.next() {
+        case .done(let result):
+          drop()
+          return .succeeded(result)
+        case .local(let operation):
+          try stopIfAsked()
+          backend.receive(try await perform(operation))
+        }
+      }
+    } catch {
+      if error.code == .cancelled, Task.isCancelled { return .stopped }
+      drop()
+      return .failed(explained(error))
+    }
+  }
+
+  /// Begins again: what was in hand goes, what the remote has confirmed stays.
+  func restart() {
+    drop()
+    backend.restart()
+  }
+
+  /// Leaves nothing behind, here or on the remote.
+  func abandon() async {
+    drop()
+    guard let file = backend.unannounced, let channel = spec.channel else { return }
+    do throws(TransferError) {
+      try await remotes.local(spec.remote).deleteFile(
+        channel: channel,
+        id: file.id,
+        name: file.name
+      )
+    } catch {
+      // Gone already, or out of reach: a file that nobody was told of harms nobody.
+    }
+  }
+
+  /// Throws where the task was cancelled.
+  func stopIfAsked() throws(TransferError) {
+    if Task.isCancelled { throw TransferError(.cancelled, "The transfer was cancelled.") }
+  }
+
+  /// The bytes to move next, once the caps on bytes per second allow them.
+  func slice(of rest: Int64) async throws(TransferError) -> Int {
+    try stopIfAsked()
+    let limiters = rates
+    var bytes = Int(min(rest, Int64(Self.sliceBytes)))
+    for limiter in limiters { bytes = limiter.slice(limit: bytes) }
+    do {
+      for limiter in limiters { try await limiter.take(bytes) }
+    } catch {
+      throw TransferError(.cancelled, "The transfer was cancelled.")
+    }
+    return bytes
+  }
+
+  private var rates: [RateLimiter] {
+    let own = remotes.rates(of: spec.remote)
+    return switch spec.direction {
+    case .upload: [environment.uploadRate, own?.upload].compactMap { $0 }
+    case .download: [environment.downloadRate, own?.download].compactMap { $0 }
+    }
+  }
+
+  /// A number of bytes more were moved.
+  func advance(by bytes: Int) {
+    offset += Int64(bytes)
+    slot.set(loaded: offset)
+  }
+
+  private func perform(_ operation: LocalOperation) async throws(TransferError) -> StepOutcome {
+    let store = try remotes.local(spec.remote)
+    switch operation {
+    case .stage:
+      try stage(in: store)
+      return .staged
+    case .fill:
+      try await fill()
+      return .filled
+    case .publishObject(let reference, let settable, let condition):
+      return try await publish(in: store, as: reference, settable, condition)
+    case .publishFile(let channel, let name, let contentType):
+      return try await publish(in: store, on: channel, name: name, contentType: contentType)
+    case .announce(let announcement):
+      do throws(TransferError) {
+        return .announced(try await store.announce(announcement))
+      } catch {
+        throw error.during(.publish)
+      }
+    case .openObject(let reference, let range):
+      let (content, metadata) = try await store.openObject(reference)
+      try open(content, range: range)
+      return .opened(metadata)
+    case .openFile(let channel, let id, let name):
+      try open(await store.openFile(channel: channel, id: id, name: name).content, range: nil)
+      return .opened(nil)
+    case .deliver:
+      return .delivered(try await deliver())
+    }
+  }
+
+  /// Lets go of everything in hand; unpublished files are removed.
+  private func drop() {
+    source = nil
+    staging?.discard()
+    staging = nil
+    content = nil
+    part?.discard()
+    part = nil
+    collected = []
+    offset = 0
+    hasher = nil
+  }
+
+  /// The error as hosts see it: placed in a phase, and for `file/send` with what is stored.
+  private func explained(_ error: TransferError) -> TransferError {
+    var error = error.during(spec.direction == .upload ? .upload : .download)
+    guard case .sendFile = spec.operation else { return error }
+    guard let file = backend.unannounced else {
+      error.fileUploaded = false
+      return error
+    }
+    var failure = TransferError(
+      .publishFailed,
+      "\"\(file.name)\" is stored but was not announced: \(error.message) Announce it with "
+        + "transfer/retry or file/publish.",
+      phase: .publish
+    )
+    failure.cause = .init(code: error.code, httpStatus: error.httpStatus)
+    failure.fileUploaded = true
+    failure.fileID = file.id
+    failure.fileName = file.name
+    return failure
+  }
+}

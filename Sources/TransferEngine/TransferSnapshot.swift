@@ -1,0 +1,24 @@
+package import TransferModel
+
+/// Everything that is known of a transfer at one moment.
+package struct TransferSnapshot: Sendable {
+  package let spec: TransferSpec
+  package let state: TransferState
+  /// Bytes.
+  package let loaded: Int64
+  package let total: Int64?
+  package let attempt: Int
+  /// Why it failed or was rejected.
+  package let error: TransferError?
+  /// What came of it.
+  package let result: TransferResult?
+}
+
+/// One page of transfers, in the order they were accepted.
+package struct TransferPage: Sendable {
+  package let transfers: [TransferSnapshot]
+  /// For each transfer, the `next` with which a page starts behind it.
+  package let numbers: [Int64]
+  /// Whether there are more behind these.
+  package let hasMore: Bool
+}

@@ -1,0 +1,11 @@
+/// What a transfer is called: 1–128 characters, chosen by the host or made by ferry.
+package struct TransferID: Sendable, Hashable, CustomStringConvertible {
+  package let description: String
+
+  /// Takes a host's choice; nil where it is empty, too long or holds control characters.
+  package init?(_ text: String) {
+    guard (1...128).contains(text.count), text.unicodeScalars.allSatisfy({ $0.value >= 32 })
+    else { return nil }
+    description = text
+  }
+}

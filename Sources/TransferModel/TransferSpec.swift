@@ -1,0 +1,217 @@
+package import JSON
+
+/// One movement of bytes as a host asked for it.
+package struct TransferSpec: Sendable {
+  package var id: TransferID
+  /// The remote's name in the configuration.
+  package var remote: String
+  package var operation: TransferOperation
+  /// Whether a whole-object sha256 is computed and, on downloads, compared.
+  package var computesDigest: Bool
+  /// Whether progress notifications are wanted.
+  package var reportsProgress: Bool
+  /// The request in canonical form; two requests with the same id join when this is equal.
+  package var origin: TransferOrigin
+
+  /// Makes a spec.
+  package init(
+    id: TransferID,
+    remote: String,
+    operation: TransferOperation,
+    computesDigest: Bool,
+    reportsProgress: Bool,
+    origin: TransferOrigin
+  ) {
+    self.id = id
+    self.remote = remote
+    self.operation = operation
+    self.computesDigest = computesDigest
+    self.reportsProgress = reportsProgress
+    self.origin = origin
+  }
+
+  /// Which way the bytes go.
+  package var direction: TransferDirection {
+    switch operation {
+    case .putObject, .sendFile: .upload
+    case .getObject, .downloadFile: .download
+    }
+  }
+
+  /// Where an upload's bytes come from; nil for downloads.
+  package var source: TransferSource? {
+    switch operation {
+    case .putObject(let put): put.source
+    case .sendFile(let send): send.source
+    case .getObject, .downloadFile: nil
+    }
+  }
+
+  /// Where a download's bytes go; nil for uploads.
+  package var target: TransferTarget? {
+    switch operation {
+    case .putObject, .sendFile: nil
+    case .getObject(let get): get.target
+    case .downloadFile(let download): download.target
+    }
+  }
+
+  /// The object concerned; nil for files on channels.
+  package var reference: ObjectReference? {
+    switch operation {
+    case .putObject(let put): put.reference
+    case .getObject(let get): get.reference
+    case .sendFile, .downloadFile: nil
+    }
+  }
+
+  /// The channel concerned; nil for objects.
+  package var channel: String? {
+    switch operation {
+    case .putObject, .getObject: nil
+    case .sendFile(let send): send.channel
+    case .downloadFile(let download): download.channel
+    }
+  }
+}
+
+/// The request a transfer came from, kept to tell whether another one means the same.
+package struct TransferOrigin: Sendable, Equatable {
+  package var method: String
+  /// Canonical JSON without `detach`, `progress`, `data` and `text`.
+  package var params: RawJSON
+  /// Device, inode, size and mtime of a path; the digest of data; empty for streams.
+  package var sourceIdentity: String
+
+  /// Makes an origin.
+  package init(method: String, params: RawJSON, sourceIdentity: String) {
+    self.method = method
+    self.params = params
+    self.sourceIdentity = sourceIdentity
+  }
+}
+
+/// What a transfer does.
+package enum TransferOperation: Sendable {
+  case putObject(PutObject)
+  case sendFile(SendFile)
+  case getObject(GetObject)
+  case downloadFile(DownloadFile)
+}
+
+/// Stores an object below a reference.
+package struct PutObject: Sendable {
+  package var reference: ObjectReference
+  package var settable: SettableMetadata
+  package var condition: WriteCondition
+  package var source: TransferSource
+
+  /// Makes a put.
+  package init(
+    reference: ObjectReference,
+    settable: SettableMetadata,
+    condition: WriteCondition,
+    source: TransferSource
+  ) {
+    self.reference = reference
+    self.settable = settable
+    self.condition = condition
+    self.source = source
+  }
+}
+
+/// Stores a file on a channel and announces it.
+package struct SendFile: Sendable {
+  package var channel: String
+  package var name: String
+  package var contentType: String
+  /// What subscribers are told; its file id is filled in once the remote gave one.
+  package var announcement: Announcement
+  package var source: TransferSource
+
+  /// Makes a send.
+  package init(
+    channel: String,
+    name: String,
+    contentType: String,
+    announcement: Announcement,
+    source: TransferSource
+  ) {
+    self.channel = channel
+    self.name = name
+    self.contentType = contentType
+    self.announcement = announcement
+    self.source = source
+  }
+}
+
+/// Fetches an object or a half-open range of its bytes.
+package struct GetObject: Sendable {
+  package var reference: ObjectReference
+  package var range: ByteRange?
+  package var target: TransferTarget
+
+  /// Makes a get.
+  package init(reference: ObjectReference, range: ByteRange?, target: TransferTarget) {
+    self.reference = reference
+    self.range = range
+    self.target = target
+  }
+}
+
+/// Fetches a file of a channel.
+package struct DownloadFile: Sendable {
+  package var channel: String
+  package var id: String
+  package var name: String
+  package var target: TransferTarget
+
+  /// Makes a download.
+  package init(channel: String, id: String, name: String, target: TransferTarget) {
+    self.channel = channel
+    self.id = id
+    self.name = name
+    self.target = target
+  }
+}
+
+/// A part of an object: from `offset`, `length` bytes or, where nil, to its end.
+package struct ByteRange: Sendable, Equatable {
+  package var offset: Int64
+  package var length: Int64?
+
+  /// Makes a range.
+  package init(offset: Int64, length: Int64?) {
+    self.offset = offset
+    self.length = length
+  }
+}
+
+/// Where an upload's bytes come from.
+package enum TransferSource: Sendable, Equatable {
+  /// An absolute path.
+  case path(String)
+  case bytes([UInt8])
+  /// Written by the host piece by piece; the size in bytes where it is known.
+  case stream(size: Int64?)
+
+  /// Whether the host sets the pace.
+  package var isStream: Bool {
+    switch self {
+    case .stream: true
+    case .path, .bytes: false
+    }
+  }
+}
+
+/// Where a download's bytes go.
+package enum TransferTarget: Sendable, Equatable {
+  /// An absolute path; an existing file is replaced only with `overwrite`.
+  case path(String, overwrite: Bool)
+  /// A file of ferry's own, removed when the transfer is forgotten.
+  case temporary
+  /// The reply itself, up to a number of bytes.
+  case inline(maxSize: Int64)
+  /// Read by the host piece by piece.
+  case stream
+}

@@ -1,0 +1,92 @@
+internal import CLinux
+internal import Configuration
+internal import Glibc
+internal import JSONRPC
+internal import SidecarServer
+
+/// A line on stderr.
+func tell(_ line: String) {
+  let bytes = Array("ferry: \(line)\n".utf8)
+  write(2, bytes, bytes.count)
+}
+
+/// Says why and ends: usage and configuration errors.
+func refuse(_ message: String) -> Never {
+  tell(message)
+  exit(2)
+}
+
+func currentDirectory() -> String {
+  guard let path = getcwd(nil, 0) else { refuse("the working directory is gone") }
+  defer { free(path) }
+  return String(cString: path)
+}
+
+/// The configuration a command line and the environment ask for.
+func configuration(_ explicitPath: String?) -> Configuration {
+  do throws(ConfigurationError) {
+    let environment = environmentVariables()
+    guard
+      let file = try Configuration.locate(explicitPath: explicitPath, environment: environment)
+    else { return try Configuration.builtIn(environment: environment) }
+    return try Configuration.load(file: file, environment: environment)
+  } catch {
+    refuse(error.description)
+  }
+}
+
+func environmentVariables() -> [String: String] {
+  var variables: [String: String] = [:]
+  var entry = clinux_environ()
+  while let text = entry?.pointee {
+    let parts = String(cString: text).split(
+      separator: "=",
+      maxSplits: 1,
+      omittingEmptySubsequences: false
+    )
+    if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+    entry = entry?.successor()
+  }
+  return variables
+}
+
+func log(_ options: Arguments.ServeOptions) -> Log {
+  guard let file = options.logFile else { return Log(level: options.logLevel) }
+  let descriptor = clinux_open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+  guard descriptor >= 0 else {
+    refuse("the log file \(file) cannot be opened: \(String(cString: strerror(errno)))")
+  }
+  return Log(descriptor: descriptor, level: options.logLevel)
+}
+
+func serve(_ options: Arguments.ServeOptions) -> Never {
+  let isTerminal = isatty(0) == 1
+  // First of all: from here on nothing but the protocol reaches stdout.
+  let (input, output) = StandardStreams.takeOver()
+  let log = log(options)
+  if isTerminal {
+    tell("reading JSON-RPC requests from this terminal, one per line; Ctrl-D ends.")
+  }
+  Server.run(
+    input: input,
+    output: output,
+    configuration: configuration(options.config),
+    workingDirectory: currentDirectory(),
+    options: .init(framing: options.framing, parentPID: options.parentPID, log: log)
+  )
+}
+
+do throws(Arguments.Misuse) {
+  switch try Arguments(Array(CommandLine.arguments.dropFirst())) {
+  case .serve(let options): serve(options)
+  case .checkConfig(let path): print(configuration(path).checkReport)
+  case .doctor(let path): exit(Doctor(configuration: configuration(path)).run() ? 0 : 1)
+  case .schema: print(Server.schema)
+  case .version: print("ferry \(Server.version)")
+  case .help: print(Help.text, terminator: "")
+  case .nothing where isatty(0) == 1: print(Help.greeting, terminator: "")
+  case .nothing: refuse("name a command, such as `ferry serve`; `ferry --help` tells them")
+  }
+} catch {
+  refuse("\(error.message). `ferry --help` shows how it is used.")
+}
