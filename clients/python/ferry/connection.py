@@ -123,8 +123,7 @@ class Connection:
         self._fault: Optional[ProtocolError] = None
         # Runs observers; the sync front puts its own thread here.
         self._dispatch: Callable[[Callable[[], None]], Any] = self._call_soon
-        self.info: Optional[ServerInfo] = None
-        """What the sidecar said of itself; None before the start."""
+        self._info: Optional[ServerInfo] = None
 
     # Opening and closing
 
@@ -137,7 +136,7 @@ class Connection:
         self._process = SidecarProcess(self._received, self._process_ended, self._on_stderr)
         try:
             await self._process.start([program, "serve", *self._args], self._env, self._cwd)
-            self.info = await self._greet(program)
+            self._info = await self._greet(program)
         except BaseException:
             if hasattr(self._process, "_popen"):
                 await self.close("now")
@@ -167,6 +166,11 @@ class Connection:
             raise ProtocolError(f"{program}: not a reply to `initialize`: {error!r}") from error
 
     @property
+    def info(self) -> Optional[ServerInfo]:
+        """What the sidecar said of itself; None before the start."""
+        return self._info
+
+    @property
     def pid(self) -> Optional[int]:
         """The sidecar's process id; None before the start and after its end."""
         return self._process.pid if self._process and self._process.alive else None
@@ -186,8 +190,9 @@ class Connection:
             try:
                 await asyncio.shield(self._closing)
             except asyncio.CancelledError as error:
+                if cancelled is None:
+                    self._closing.cancel()
                 cancelled = error
-                self._process.signal(signal.SIGTERM)
         if cancelled is not None:
             raise cancelled
 
@@ -195,18 +200,18 @@ class Connection:
         process, grace = self._process, self._grace
         assert process is not None
         try:
-            if self.info is not None and process.alive:
+            if self._info is not None and process.alive:
                 seconds = grace.drain if mode == "drain" else grace.now
+                # The sidecar's own deadline comes a little earlier, and ends with a reply.
+                ask = {"mode": mode, "deadlineMs": int(seconds * 900)}
                 with contextlib.suppress(FerryError):
-                    deadline = {"mode": mode, "deadlineMs": int(seconds * 1000)}
-                    # A little longer than the sidecar's own deadline, which ends with a reply.
-                    await self.request("shutdown", deadline, timeout=seconds + 1)
+                    await self.request("shutdown", ask, timeout=seconds)
                 self._notify("exit", {})
             process.close_stdin()
             if not await process.wait(grace.eof):
                 process.signal(signal.SIGTERM)
                 await process.wait(grace.term)
-        except asyncio.CancelledError:  # the loop itself is being closed
+        except asyncio.CancelledError:  # no time is left for anything but an orderly signal
             process.signal(signal.SIGTERM)
             await process.wait(grace.term)
             raise

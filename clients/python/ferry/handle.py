@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 Outcome = Union[Rejected, Failure, Cancelled]
 
+_REPLACES = {"paused": ("paused", "resumed"), "resumed": ("paused", "resumed")}
+"""Events that make others untrue."""
+
 
 class TransferHandle(Generic[R]):
     """One transfer.
@@ -102,13 +105,13 @@ class TransferHandle(Generic[R]):
     def on(self, name: str, call: Callable[[Any], Any]) -> Observer:
         """Calls a function with each event of a name (`started`, `progress`, `uploaded`, …).
 
-        Dropped after uploaded, downloaded, error and cancelled; kept over a failure. One added
-        after the transfer settled is called with the event that settled it.
+        Dropped after uploaded, downloaded, error and cancelled; kept over a failure. One that is
+        added late is called with the latest event of its name.
         """
         observer = self._observers.add(name, call)
         seen = self._latest.get(name)
-        if seen is not None and seen.terminal and self._future.done():
-            observer._notify(seen, self._connection._dispatch)
+        if seen is not None:
+            observer.notify(seen, self._connection._dispatch)
         return observer
 
     def off(self, name: Optional[str] = None) -> None:
@@ -163,7 +166,8 @@ class TransferHandle(Generic[R]):
 
     def receive(self, event: Event) -> None:
         """Takes an event of this transfer."""
-        self._latest.pop(event.name, None)
+        for outdated in _REPLACES.get(event.name, (event.name,)):
+            self._latest.pop(outdated, None)
         self._latest[event.name] = event
         self._state = after(self._state, event)
         self._observers.notify(event, self._connection._dispatch)

@@ -7,6 +7,8 @@ import concurrent.futures
 import threading
 from typing import Any, AsyncIterator, Callable, Coroutine, Iterator, Optional, TypeVar
 
+from .errors import ConnectionClosed
+
 T = TypeVar("T")
 
 
@@ -25,6 +27,9 @@ class LoopThread:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine on the loop; it is cancelled when the wait is interrupted."""
+        if self.loop.is_closed():
+            work.close()
+            raise ConnectionClosed()
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("this runs on the client's own thread and would wait for itself")

@@ -25,7 +25,8 @@ class Observer:
         self._removed = True
         self._registry.drop(self)
 
-    def _notify(self, event: Event, dispatch: Dispatch) -> None:
+    def notify(self, event: Event, dispatch: Dispatch) -> None:
+        """Has the callback called with an event, after what is being done now."""
         if not isinstance(event, Progress):
             dispatch(lambda: self._fire(event))
         elif self._waiting_progress is None:
@@ -79,7 +80,7 @@ class Observers:
     def notify(self, event: Event, dispatch: Dispatch) -> None:
         """Has every observer of an event called, after what is being done now."""
         for observer in self._by_name.get(event.name, []):
-            observer._notify(event, dispatch)
+            observer.notify(event, dispatch)
 
     def _observers(self, name: Optional[str]) -> List[Observer]:
         if name is not None:

@@ -24,6 +24,7 @@ from typing import (
 )
 
 from .errors import FerryError
+from .threads import on_thread
 from .wire import params
 
 if TYPE_CHECKING:
@@ -147,10 +148,9 @@ async def _iterate(chunks: Chunks) -> AsyncIterator[bytes]:
             if hasattr(chunks, "aclose"):
                 await chunks.aclose()
         return
-    loop = asyncio.get_running_loop()
     if hasattr(chunks, "read"):
         while True:
-            chunk = await loop.run_in_executor(None, chunks.read, CHUNK)
+            chunk = await on_thread(chunks.read, CHUNK)
             if inspect.isawaitable(chunk):
                 chunk = await chunk
             if not chunk:
@@ -158,7 +158,7 @@ async def _iterate(chunks: Chunks) -> AsyncIterator[bytes]:
             yield _checked(chunk)
     iterator, end = iter(chunks), object()
     while True:
-        chunk = await loop.run_in_executor(None, next, iterator, end)
+        chunk = await on_thread(next, iterator, end)
         if chunk is end:
             return
         yield _checked(chunk)

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping, Optional, Type, TypeVar
 
 from .client import Ferry
+from .errors import ConnectionClosed
 from .handle import TransferHandle
 from .loop_thread import LoopThread, now
 from .pages import Pages
@@ -93,11 +94,19 @@ class SyncFerry:
 
     def __init__(self, config: Optional[Mapping[str, Any]] = None, **options: Any) -> None:
         self._ferry = Ferry(config, **options)
-        self._threads: LoopThread = None  # type: ignore[assignment]
+        self._started: Optional[LoopThread] = None
+
+    @property
+    def _threads(self) -> LoopThread:
+        if self._started is None:
+            raise ConnectionClosed("this SyncFerry was not started: use `with SyncFerry() as f`")
+        return self._started
 
     def start(self) -> "SyncFerry":
         """Starts the sidecar; `with` does this."""
-        self._threads = LoopThread()
+        if self._started is not None:
+            raise RuntimeError("this SyncFerry was started before: make a new one")
+        self._started = LoopThread()
         self._ferry._dispatch = self._threads.observe
         try:
             self._threads.run(self._ferry.start())
@@ -108,7 +117,7 @@ class SyncFerry:
 
     def close(self, mode: str = "drain") -> None:
         """Ends the sidecar and the threads; no effect the second time."""
-        if self._threads is None or self._threads.loop.is_closed():
+        if self._started is None or self._started.loop.is_closed():
             return
         try:
             self._threads.run(self._ferry.close(mode))

@@ -397,14 +397,14 @@ def serve(id, method, params):
         os.kill(os.getpid(), signal.SIGSEGV)
     if WORDS.get("mute-at") == method:
         state.calls[id] = None
-        return
+        return None
     if WORDS.get("line-at") == method:  # one line of so many bytes, as the answer
         return out({"id": id, "result": {"text": "x\u2028y" * (int(WORDS["bytes"]) // 8)}})
     if WORDS.get("garbage-at") == method:
         return sys.stdout.write("hello from a print that slipped in\n") and sys.stdout.flush()
     if method == "shutdown":
         if "ignore-shutdown" in WORDS:
-            return
+            return None
         for transfer in list(state.transfers.values()):
             cancel(transfer)
         state.ended = True
@@ -421,8 +421,7 @@ def serve(id, method, params):
             return transfer.settle("error", refusal.error)
     result, then = answer(method, params)
     out({"id": id, "result": result})
-    if then:
-        then()
+    return then() if then else None
 
 
 def main():

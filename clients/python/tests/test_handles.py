@@ -172,6 +172,7 @@ def test_observers_are_removed_singly_by_event_and_all(fake):
             handle.on("resumed", lambda event: heard.append("resumed"))
             handle.on("uploaded", lambda event: heard.append("uploaded"))
             await until(handle, ferry.Progress)
+            await f.ping()
             assert heard == ["first", "second"]
             first.remove()
             first.remove()

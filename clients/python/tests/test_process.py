@@ -152,7 +152,7 @@ def test_a_line_of_a_mebibyte_is_one_reply(fake):
 
 @pytest.mark.parametrize(
     ("words", "reason"),
-    [("line-at=ping bytes=18000000", "more than 16777216 bytes"), ("garbage-at=ping", "not JSON")],
+    [("line-at=ping bytes=24000000", "more than 16777216 bytes"), ("garbage-at=ping", "not JSON")],
 )
 def test_a_broken_stream_ends_the_process_with_the_reason(fake, words, reason):
     async def run():
@@ -197,11 +197,19 @@ def test_what_the_sidecar_could_not_answer_is_refused_before_it_is_sent(fake, me
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 7, 1000])
 def test_bytes_are_split_on_lf_only_however_they_arrive(cut):
-    lines = [encode({"t": "a\u2028b\u2029c\u0085d\x0be"}), b'{"x":1}\r\n', b"\n", b" \n", b'{"y":"\xf0']
+    lines = [
+        encode({"t": "a\u2028b\u2029c\u0085d\x0be"}),
+        b'{"x":1}\r\n',
+        b"\n",
+        b" \n",
+        b'{"y":"\xf0',
+    ]
     data = b"".join(lines)
     splitter = LineSplitter()
     got = [
-        line for start in range(0, len(data), cut) for line in splitter.feed(data[start : start + cut])
+        line
+        for start in range(0, len(data), cut)
+        for line in splitter.feed(data[start : start + cut])
     ]
     assert got == [lines[0][:-1], b'{"x":1}']
     assert splitter.rest() == lines[-1]
@@ -233,7 +241,9 @@ def test_a_request_that_is_not_answered_in_time_is_cancelled(fake, recorder):
 @pytest.mark.parametrize("leaving", ["quietly", "by an exception", "cancelled"])
 def test_every_rung_of_the_ladder_ends_the_process(fake, words, ended_by, leaving):
     async def run():
-        f = ferry.Ferry(**fake(words))
+        patience = 0.2 if "ignore-shutdown" in words else 10
+        grace = ferry.CloseGrace(drain=patience, now=patience, eof=0.2, term=0.2)
+        f = ferry.Ferry(**{**fake(words), "close_grace": grace})
         entered = asyncio.Event()
 
         async def use():
@@ -279,10 +289,11 @@ def test_cancelling_the_close_still_leaves_no_process(fake):
 
 def test_cancelling_the_start_leaves_no_process(fake):
     async def run():
-        f = ferry.Ferry(**fake("mute-at=initialize"))
+        asked = asyncio.Event()
+        options = fake("mute-at=initialize", checked=False)
+        f = ferry.Ferry(**options, trace=lambda direction, line: asked.set())
         starting = asyncio.ensure_future(f.start())
-        while f._process is None or not f._calls:
-            await asyncio.sleep(0)
+        await asked.wait()
         pid = f._process.pid
         starting.cancel()
         with pytest.raises(asyncio.CancelledError):

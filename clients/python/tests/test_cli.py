@@ -1,0 +1,235 @@
+"""`python -m ferry`, as a user runs it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REAL
+
+from ferry import Failure, Progress
+from ferry.commands import safe_name
+from ferry.progress import Display, clip, printable, size, width
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(params=["fake", "real"])
+def cli(request, fake_program, tmp_path):
+    """Runs the command line on one root, or starts it where `wait` is false."""
+    if request.param == "real" and not REAL.exists():
+        pytest.skip(f"{REAL} is not built")
+    program = fake_program if request.param == "fake" else REAL
+    return runner(program, tmp_path)
+
+
+@pytest.fixture
+def fake_cli(fake_program, tmp_path):
+    return runner(fake_program, tmp_path)
+
+
+def runner(program, tmp_path):
+    def run(command, *args, wait=True, stdin=b"", words="", **options):
+        argv = [sys.executable, "-m", "ferry", command, "--bin", str(program),
+                "--root", str(tmp_path / "root"), *map(str, args)]  # fmt: skip
+        env = {**os.environ, "PYTHONPATH": str(PACKAGE), "FAKE": words, "COLUMNS": "80"}
+        if not wait:
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+            return subprocess.Popen(argv, env=env, cwd=tmp_path, **pipes)
+        return subprocess.run(
+            argv, env=env, cwd=tmp_path, input=stdin, capture_output=True, timeout=60
+        )
+
+    return run
+
+
+def test_files_go_to_a_watching_process_and_back(cli, request, tmp_path):
+    if "fake" in request.node.callspec.id:
+        pytest.skip("the fake keeps nothing between processes")
+    content = os.urandom(300_000)
+    (tmp_path / "a.bin").write_bytes(content)
+    watching = cli("watch", "trip", "--json", "--count", 1, "--download", "inbox", wait=False)
+    assert watching.stderr.readline().startswith(b"watching trip")
+    sent = cli("send", "a.bin", "--channel", "trip", "--message", '{"n": 1}', "--json")
+    assert (sent.returncode, sent.stderr) == (0, b"")
+    file = json.loads(sent.stdout)
+    out, _ = watching.communicate(timeout=30)
+    message, got = map(json.loads, out.splitlines())
+    assert (message["file"]["id"], message["message"]) == (file["id"], {"n": 1})
+    assert got["sha256"] == file["sha256"]
+    assert (tmp_path / "inbox" / "a.bin").read_bytes() == content
+
+    listed = cli("list", "trip").stdout.decode()
+    assert file["id"] in listed
+    assert "293.0 KiB" in listed
+    assert cli("url", "trip", file["id"], "a.bin").stdout.startswith(b"file:///")
+    assert cli("get", "trip", file["id"], "a.bin", "-o", "-").stdout == content
+    assert cli("get", "trip", file["id"], "a.bin", "-o", "inbox").returncode == 1
+    assert cli("get", "trip", file["id"], "a.bin", "-o", "inbox", "--force").returncode == 0
+    assert b'"n": 1' in cli("history", "trip").stdout
+    assert cli("rm", "trip", file["id"], "a.bin").returncode == 0
+    assert cli("list", "trip").stdout == b""
+
+
+def test_objects_go_through_pipes(cli, request):
+    if "fake" in request.node.callspec.id:
+        pytest.skip("the fake keeps nothing between processes")
+    content = os.urandom(700_000)
+    assert cli("put", "-", "a/b.bin", stdin=content).returncode == 0
+    assert cli("cat", "a/b.bin").stdout == content
+    assert b"a/b.bin" in cli("ls", "a").stdout
+    assert json.loads(cli("stat", "a/b.bin", "--json").stdout)["size"] == len(content)
+    assert cli("del", "a/b.bin").returncode == 0
+    gone = cli("cat", "a/b.bin")
+    assert gone.returncode == 1
+    assert b"ERR_NOT_FOUND" in gone.stderr
+
+
+def test_a_result_is_one_plain_line_or_json(cli, tmp_path):
+    (tmp_path / "n.txt").write_text("hello")
+    plain = cli("send", "n.txt", "-c", "trip")
+    assert plain.returncode == 0
+    assert plain.stdout.startswith(b"sent n.txt (5 B) to trip as ")
+    assert plain.stderr.replace(b"fake: hello\n", b"") == b""
+    result = json.loads(cli("put", "n.txt", "a/n.txt", "--json").stdout)
+    assert result["metadata"]["full_path"] == "a/n.txt"
+
+
+def test_one_missing_file_among_several_is_reported_and_the_others_go(cli, tmp_path):
+    (tmp_path / "n.txt").write_text("hello")
+    mixed = cli("send", "n.txt", "none.txt", "--channel", "trip")
+    assert mixed.returncode == 1
+    assert b"sent n.txt" in mixed.stdout
+    assert b"none.txt" in mixed.stderr
+    assert b"ERR_FILE_NOT_FOUND" in mixed.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["send", "x"], b"--channel"),
+        (["send", "-", "--channel", "c"], b"needs --name"),
+        (["send", "x", "--channel", "c", "--message", "{"], b"not JSON"),
+        (["send", "x", "y", "--channel", "c", "--name", "n"], b"--name goes with one FILE"),
+        (["nonsense"], b"invalid choice"),
+    ],
+)
+def test_wrong_usage_is_exit_code_two_and_says_what(fake_cli, args, words):
+    wrong = fake_cli(*args)
+    assert wrong.returncode == 2
+    assert words in wrong.stderr
+    assert b"Traceback" not in wrong.stderr
+
+
+def test_a_missing_program_is_exit_code_two(fake_cli):
+    missing = fake_cli("list", "c", "--bin", "/nowhere/ferry")
+    assert missing.returncode == 2
+    assert b"/nowhere/ferry (no such file)" in missing.stderr
+
+
+def test_help_teaches():
+    shown = subprocess.run(
+        [sys.executable, "-m", "ferry", "--help"], cwd=PACKAGE, capture_output=True, check=True
+    )
+    for words in (b"examples:", b"--channel trip", b"watch", b"Exit codes"):
+        assert words in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "TERM"]
+)
+def test_a_signal_cancels_cleanly(fake_cli, number, code):
+    sending = fake_cli("send", "-", "-c", "c", "--name", "n", wait=False, stdin=subprocess.PIPE)
+    try:
+        assert sending.stderr.readline() == b"fake: hello\n"
+        sending.send_signal(number)
+        out, err = sending.communicate(timeout=20)
+    finally:
+        sending.kill()
+    assert (sending.returncode, out, err) == (code, b"", b"")
+
+
+def test_a_terminal_gets_a_bar_that_is_taken_away(fake_cli, tmp_path):
+    (tmp_path / "n.txt").write_bytes(b"x" * 100_000)
+    master, slave = pty.openpty()
+    sending = fake_cli("send", "n.txt", "--channel", "flood", wait=False, stderr=slave)
+    os.close(slave)
+    drawn = b""
+    while select.select([master], [], [], 30)[0]:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:
+            break
+        drawn += chunk
+    out, _ = sending.communicate(timeout=20)
+    os.close(master)
+    assert b"sent n.txt" in out
+    assert b"\rn.txt " in drawn
+    shares = [int(share) for share in re.findall(rb"(\d+)%", drawn)]
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 2
+    assert shares[-1] == 100
+    assert drawn.endswith(b"\r\x1b[K")
+    for line in drawn.decode().replace("fake: hello\r\n", "").split("\r"):
+        assert width(line.replace("\x1b[K", "")) < 80
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def progress(id, loaded, total, rate=1 << 20):
+    return Progress(id, 1, "upload", loaded, total, None, rate, None, 1)
+
+
+def test_several_transfers_add_up(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    display = Display(Terminal())
+    display.add("a", "one")
+    display.add("b", "two")
+    display.take(progress("a", 1 << 20, 1 << 20))
+    display.take(progress("b", 1 << 20, 3 << 20))
+    last = display._stream.getvalue().split("\r")[-1]
+    assert last.startswith("2 files ")
+    assert " 50%  2.0 MiB  1.0 MiB/s  eta 0:02" in last
+
+
+def test_elsewhere_there_are_plain_lines_now_and_then(monkeypatch):
+    clock = iter([0.0, 1.0, 6.0, 6.0])
+    monkeypatch.setattr("ferry.progress.time.monotonic", lambda: next(clock))
+    display = Display(io.StringIO())
+    display.add("a", "name")
+    display.take(progress("a", 1, 4))
+    display.take(Failure("a", 2, None))
+    display.take(progress("a", 2, 4))
+    assert display._stream.getvalue() == "name:  50%  2 B  1.0 MiB/s  eta 0:00\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [("../../etc/passwd", ".._.._etc_passwd"), ("..", "__"), ("", "_"), ("a\0b\n", "a_b_"),
+     ("näh.txt", "näh.txt"), (".profile", ".profile"), ("a\\b", "a_b")],
+)  # fmt: skip
+def test_a_name_from_elsewhere_stays_in_its_folder(name, safe):
+    assert safe_name(name) == safe
+
+
+def test_a_text_from_elsewhere_cannot_steer_the_terminal():
+    assert printable("a\x1b[2Jb\u202e\n") == r"a\x1b[2Jb\u202e\n"
+
+
+def test_text_is_measured_in_cells_and_cut_to_fit():
+    assert width("日本e\u0301") == 5
+    assert clip("日本語の写真", 6) == "日本…"
+    assert clip("short", 6) == "short"
+    assert [size(n) for n in (0, 999, 1024, 5 << 20)] == ["0 B", "999 B", "1.0 KiB", "5.0 MiB"]
