@@ -43,7 +43,7 @@ struct SourceParams: Sendable {
     case (nil, nil, nil, let size?):
       content = .stream(size: size)
     case (nil, nil, nil, nil):
-      throw fields.error("path", "is required (or one of data, text, stream instead of it)")
+      throw fields.missing("path", ", or data, text or stream instead of it")
     case (.some, _, _, _), (_, .some, _, _), (_, _, .some, _), (_, _, _, .some):
       throw fields.error("path", "give exactly one of path, data, text, stream")
     }
