@@ -89,6 +89,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Runs the command line and returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a locale that cannot show a name must not end us
+            stream.reconfigure(errors="backslashreplace")
     args = parser().parse_args(argv)
     received: List[int] = []
     try:

@@ -9,9 +9,6 @@ from typing import Dict, Optional, TextIO
 
 from .events import Event, Progress
 
-PLAIN_INTERVAL = 5.0
-"""Seconds between plain lines of one transfer."""
-
 BAR_CELLS = 24
 """The widest bar, in terminal cells."""
 
@@ -63,11 +60,15 @@ def _cells(character: str) -> int:
 
 
 class Display:
-    """Shows transfers on a stream; several are added up into one bar."""
+    """Shows transfers on a stream; several are added up into one bar.
 
-    def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
+    Where the stream is no terminal, each gets a line of its own every `plain_interval` seconds.
+    """
+
+    def __init__(self, stream: TextIO, *, quiet: bool = False, plain_interval: float = 5.0) -> None:
         self._stream = stream
         self._quiet = quiet
+        self._plain_interval = plain_interval
         self._terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
         self._unicode = "utf" in (stream.encoding or "").lower()
         self._latest: Dict[str, Progress] = {}
@@ -87,9 +88,12 @@ class Display:
         self._latest[event.transfer_id] = event
         if self._terminal:
             self._draw()
-        elif time.monotonic() - self._shown[event.transfer_id] >= PLAIN_INTERVAL:
-            self._shown[event.transfer_id] = time.monotonic()
-            self.line(f"{self._labels[event.transfer_id]}: {_figures([event])}")
+            return
+        now = time.monotonic()
+        if now - self._shown[event.transfer_id] >= self._plain_interval:
+            self._shown[event.transfer_id] = now
+            bar = self._bar(_share([event]), BAR_CELLS)
+            self.line(f"{self._labels[event.transfer_id]} {bar} {_figures([event])}")
 
     def line(self, text: str) -> None:
         """Prints a line, above the bar."""

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import pytest
+import traffic
+from places import REAL
 
-CHECKOUT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(CHECKOUT / "clients" / "python"), str(CHECKOUT / "Tests" / "EndToEnd")]
+import ferry
 
-import traffic  # noqa: E402
-
-import ferry  # noqa: E402
-
-REAL = Path(os.environ.get("FERRY_BIN") or CHECKOUT / ".build" / "release" / "ferry")
 FAST = ferry.CloseGrace(drain=5, now=1, eof=0.2, term=0.2)
 
 

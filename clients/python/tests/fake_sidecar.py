@@ -7,23 +7,19 @@ remote in memory. Parameters are checked against schema/openrpc.json.
 
 import base64
 import hashlib
+import itertools
 import json
 import os
 import pathlib
 import signal
 import sys
 
+from fake_remote import NOW, Refusal, Remote
+
 WORDS = dict(word.partition("=")[::2] for word in os.environ.get("FAKE", "").split())
 ROOT = next(p for p in pathlib.Path(__file__).resolve().parents if (p / "schema").is_dir())
 DOCUMENT = json.loads((ROOT / "schema" / "openrpc.json").read_text())
 METHODS = {method["name"]: method for method in DOCUMENT["methods"]}
-NOW = "2026-01-02T03:04:05.678Z"
-
-
-class Refusal(Exception):
-    def __init__(self, number, code, message, retryable=False, **data):
-        data = {"code": code, "retryable": retryable, **data}
-        self.error = {"code": number, "message": message, "data": data}
 
 
 def out(message):
@@ -32,29 +28,7 @@ def out(message):
 
 
 def notify(method, **params):
-    state.seq += 1
-    out({"method": method, "params": {"seq": state.seq, **params}})
-
-
-class State:
-    seq = 0
-    token = 17_000_000_000_000_000
-    ended = False
-
-    def __init__(self):
-        self.files, self.objects, self.messages = {}, {}, []
-        self.transfers, self.calls, self.channels = {}, {}, set()
-        self.concurrency = 4
-
-    def announce(self, channel, file, params):
-        self.token += 1
-        message = {"remote": "local", "channel": channel, "timetoken": str(self.token),
-                   "type": "file", "file": file, "publisher": "fake"}  # fmt: skip
-        message.update({k: params[k] for k in ("message", "meta") if k in params})
-        self.messages.append(message)
-        if channel in self.channels:
-            notify("message", **message)
-        return str(self.token)
+    out({"method": method, "params": {"seq": next(sequence), **params}})
 
 
 class Transfer:
@@ -202,13 +176,6 @@ def die(words):
     os._exit(7)
 
 
-def of(params):
-    transfer = state.transfers.get(params["transferId"])
-    if transfer is None:
-        raise Refusal(1006, "ERR_UNKNOWN_ID", "no such transfer", field="transferId")
-    return transfer
-
-
 def cancel(transfer):
     if transfer.state in ("queued", "running", "paused"):
         error = {"code": -32800, "message": "cancelled by the host",
@@ -257,114 +224,14 @@ def stream(verb, transfer, p):
     return {"data": data, "eof": eof}, transfer.finish if eof else None
 
 
-def page(entries, p, size):
-    start = int(p.get("next") or 0)
-    end = start + p.get("limit", size)
-    return entries[start:end], str(end) if end < len(entries) else None
-
-
 def answer(method, p):
     """The result of a request, and what is to be done after it was sent."""
     room, _, verb = method.partition("/")
     if room == "transfer" and verb in ("pause", "resume", "retry", "cancel"):
-        return manage(verb, of(p))
+        return manage(verb, state.of(p))
     if room == "stream":
-        return stream(verb, of(p), p)
-    return plain(method, p), None
-
-
-def plain(method, p):
-    if method in ("ping", "transfer/forget"):
-        if method == "transfer/forget":
-            del state.transfers[of(p).id]
-        return {}
-    if method == "transfer/get":
-        t = of(p)
-        return {"transferId": t.id, "direction": t.direction, "remote": "local", "loaded": 0,
-                "state": t.state, "total": None, "percent": None, "attempt": t.attempt,
-                "resumable": False}  # fmt: skip
-    if method == "transfer/list":
-        ids, next = page(list(state.transfers), p, 100)
-        return {"transfers": [plain("transfer/get", {"transferId": i}) for i in ids], "next": next}
-    if method == "file/publish":
-        return {"timetoken": state.announce(p["channel"], {"id": p["id"], "name": p["name"]}, p)}
-    if method == "file/list":
-        files = [{"id": id, "name": f[2], "size": len(f[1]), "created": NOW}
-                 for id, f in state.files.items() if f[0] == p["channel"]]  # fmt: skip
-        files, next = page(files, p, 100)
-        return {"files": files, "next": next, "count": len(files)}
-    if method in ("file/url", "file/delete"):
-        if p["id"] not in state.files:
-            raise Refusal(1301, "ERR_NOT_FOUND", f"no file {p['id']}")
-        if method == "file/url":
-            return {"url": f"file:///fake/{p['id']}"}
-        del state.files[p["id"]]
-        return {}
-    if method == "object/list":
-        items = [{"ref": ref, "name": ref.split("/")[-1], "size": len(state.objects[ref][0])}
-                 for ref in sorted(state.objects) if ref.startswith(p.get("ref", ""))]  # fmt: skip
-        items, next = page(items, p, 100)
-        return {"items": items, "prefixes": [], "next": next}
-    if method == "object/resolve":
-        path = "/".join(filter(None, [p["ref"], p.get("child")]))
-        parent, _, name = path.rpartition("/")
-        return {"ref": path, "fullPath": path, "bucket": "local", "name": name, "root": "",
-                "parent": parent}  # fmt: skip
-    if method.startswith("object/"):
-        if p["ref"] not in state.objects:
-            raise Refusal(1301, "ERR_NOT_FOUND", f"no object {p['ref']}")
-        if method == "object/delete":
-            del state.objects[p["ref"]]
-            return {}
-        if method == "object/url":
-            return {"url": "file:///fake/" + p["ref"]}
-        metadata = state.objects[p["ref"]][1]
-        metadata.update({k: v for k, v in p.get("metadata", {}).items() if v is not None})
-        return {"metadata": metadata}
-    return channels(method, p)
-
-
-def channels(method, p):
-    if method == "channel/subscribe":
-        since, state.channels = p.get("since"), state.channels | set(p["channels"])
-        token = str(state.token)
-        for m in state.messages:
-            if since and int(m["timetoken"]) > int(since) and m["channel"] in p["channels"]:
-                notify("message", **m)
-        return {"timetoken": token}
-    if method == "channel/unsubscribe":
-        state.channels -= set(p.get("channels") or state.channels)
-        return {}
-    if method == "channel/history":
-        start = int(p.get("start", 1 << 62))
-        kept = [m for m in state.messages
-                if m["channel"] == p["channel"] and int(m["timetoken"]) < start]  # fmt: skip
-        shown = kept[-p.get("limit", 100) :]
-        more = {"more": {"start": shown[0]["timetoken"]}} if len(kept) > len(shown) else {}
-        return {"messages": shown, **more}
-    if method in ("message/get", "message/delete"):
-        token = p["messageId"].rpartition(":")[2]
-        found = [m for m in state.messages if m["timetoken"] == token]
-        if not found:
-            raise Refusal(1301, "ERR_NOT_FOUND", f"no message {p['messageId']}")
-        if method == "message/get":
-            return found[0]
-        state.messages.remove(found[0])
-        return {}
-    if method in ("limits/get", "limits/set"):
-        state.concurrency = p.get("concurrency", state.concurrency)
-        return {"maxFileSize": None, "maxFileCount": None, "allowedTypes": [], "blockedTypes": [],
-                "fileTransferEnabled": True, "concurrency": state.concurrency,
-                "uploadRate": p.get("uploadRate"), "downloadRate": None}  # fmt: skip
-    if method == "server/stats":
-        return {"uptimeMs": 1, "residentBytes": 1, "remotes": {},
-                "requests": {"received": 1, "inFlight": 1, "refused": 0},
-                "output": {"queuedBytes": 0, "droppedProgress": 0},
-                "transfers": dict.fromkeys(["queued", "running", "paused", "succeeded", "failed",
-                                            "rejected", "cancelled"], 0)}  # fmt: skip
-    if method == "rpc.discover":
-        return DOCUMENT
-    raise Refusal(-32601, "ERR_UNSUPPORTED", f"no method {method}")
+        return stream(verb, state.of(p), p)
+    return state.answer(method, p), None
 
 
 def initialize(p):
@@ -453,5 +320,6 @@ def main():
 
 
 assert sys.argv[1] == "serve", sys.argv
-state = State()
+sequence = itertools.count(1)
+state = Remote(notify, DOCUMENT)
 main()

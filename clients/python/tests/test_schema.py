@@ -7,8 +7,8 @@ import inspect
 import json
 
 import pytest
-from conftest import CHECKOUT
 from contract import contract
+from places import CHECKOUT
 
 import ferry
 from ferry import results

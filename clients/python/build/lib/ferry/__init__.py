@@ -1,0 +1,135 @@
+"""Share files on channels and store objects, through the ferry sidecar.
+
+    async with ferry.Ferry() as f:
+        handle = f.send("photo.jpg", channel="trip", message={"text": "look"})
+        async for event in handle:
+            print(event)
+        print((await handle).url)
+
+Without asyncio: `with ferry.SyncFerry() as f: f.send("photo.jpg", channel="trip").result()`.
+"""
+
+from .client import KEEP, Ferry
+from .connection import CloseGrace
+from .errors import (
+    BinaryNotFound,
+    ConnectionClosed,
+    FerryError,
+    ProcessDied,
+    ProtocolError,
+    RequestTimeout,
+    TransferCancelled,
+    TransferError,
+    TransferFailed,
+    TransferRejected,
+    VersionMismatch,
+)
+from .events import (
+    Cancelled,
+    Downloaded,
+    Event,
+    Failure,
+    Paused,
+    Progress,
+    Rejected,
+    Resumed,
+    Started,
+    Uploaded,
+)
+from .handle import TransferHandle
+from .observers import Observer
+from .pages import Pages
+from .results import (
+    Download,
+    FilePage,
+    HistoryPage,
+    Limits,
+    ListedFile,
+    Message,
+    MessageFile,
+    Metadata,
+    ObjectItem,
+    ObjectPage,
+    ObjectURL,
+    Published,
+    Reference,
+    Remote,
+    SentFile,
+    ServerInfo,
+    ShutdownSummary,
+    Snapshot,
+    Status,
+    StoredObject,
+    TransferPage,
+)
+from .sources import Source, Stream, Text
+from .state import TransferState
+from .subscription import Subscription
+from .sync import SyncFerry
+from .sync_handles import SyncDownloadHandle, SyncHandle, SyncPages, SyncSubscription
+from .transfers import DownloadHandle
+from .version import PROTOCOL_VERSIONS, __version__
+
+__all__ = [
+    "KEEP",
+    "PROTOCOL_VERSIONS",
+    "BinaryNotFound",
+    "Cancelled",
+    "CloseGrace",
+    "ConnectionClosed",
+    "Download",
+    "DownloadHandle",
+    "Downloaded",
+    "Event",
+    "Failure",
+    "Ferry",
+    "FerryError",
+    "FilePage",
+    "HistoryPage",
+    "Limits",
+    "ListedFile",
+    "Message",
+    "MessageFile",
+    "Metadata",
+    "ObjectItem",
+    "ObjectPage",
+    "ObjectURL",
+    "Observer",
+    "Pages",
+    "Paused",
+    "ProcessDied",
+    "Progress",
+    "ProtocolError",
+    "Published",
+    "Reference",
+    "Rejected",
+    "Remote",
+    "RequestTimeout",
+    "Resumed",
+    "SentFile",
+    "ServerInfo",
+    "ShutdownSummary",
+    "Snapshot",
+    "Source",
+    "Started",
+    "Status",
+    "StoredObject",
+    "Stream",
+    "Subscription",
+    "SyncDownloadHandle",
+    "SyncFerry",
+    "SyncHandle",
+    "SyncPages",
+    "SyncSubscription",
+    "Text",
+    "TransferCancelled",
+    "TransferError",
+    "TransferFailed",
+    "TransferHandle",
+    "TransferPage",
+    "TransferRejected",
+    "TransferState",
+    "Uploaded",
+    "VersionMismatch",
+    "__version__",
+]

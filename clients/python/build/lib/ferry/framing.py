@@ -1,0 +1,89 @@
+"""Lines of JSON: split on byte 0x0A only, whatever else a text may hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, List
+
+from .errors import FerryError, ProtocolError
+
+MAX_LINE = 16 * 1024 * 1024
+"""The longest line either side takes, in bytes, without its LF."""
+
+MAX_DEPTH = 128
+"""The deepest nesting the sidecar reads."""
+
+
+class LineSplitter:
+    """Cuts a stream of bytes into lines, in time linear in the bytes."""
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._scanned = 0
+
+    def feed(self, data: bytes) -> List[bytes]:
+        """The lines that are complete now, without LF and one trailing CR, blank ones left out.
+
+        Raises ProtocolError where a line is longer than the limit.
+        """
+        self._buffer += data
+        lines: List[bytes] = []
+        start = 0
+        while True:
+            end = self._buffer.find(b"\n", max(start, self._scanned))
+            if end < 0:
+                break
+            lines.append(bytes(self._buffer[start:end]))
+            start = end + 1
+        del self._buffer[:start]
+        self._scanned = len(self._buffer)
+        if len(self._buffer) > self._limit or any(len(line) > self._limit for line in lines):
+            self._buffer.clear()
+            self._scanned = 0
+            raise ProtocolError(f"the program wrote a line of more than {self._limit} bytes")
+        return [line for line in map(_without_cr, lines) if line.strip()]
+
+    def rest(self) -> bytes:
+        """What came after the last LF."""
+        return _without_cr(bytes(self._buffer))
+
+
+def _without_cr(line: bytes) -> bytes:
+    return line[:-1] if line.endswith(b"\r") else line
+
+
+def encode(message: Any) -> bytes:
+    """One line of JSON with its LF.
+
+    Raises FerryError for what JSON, UTF-8 or the sidecar's bounds cannot hold: refused here, since
+    the sidecar could not say which request such a line was.
+    """
+    if _deeper(message, MAX_DEPTH):
+        raise _refusal(f"the parameters are nested deeper than {MAX_DEPTH}")
+    try:
+        text = json.dumps(message, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        line = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _refusal(f"a text that is not valid Unicode ({error.reason}): rename it") from error
+    except (TypeError, ValueError) as error:
+        raise _refusal(f"not JSON: {error}") from error
+    if len(line) > MAX_LINE:
+        raise FerryError(
+            "ERR_LINE_TOO_LONG",
+            f"a request of {len(line)} bytes, over {MAX_LINE}: send content as a path or a stream",
+        )
+    return line + b"\n"
+
+
+def _refusal(message: str) -> FerryError:
+    return FerryError("ERR_INVALID_ARGUMENT", message)
+
+
+def _deeper(value: Any, depth: int) -> bool:
+    if not isinstance(value, (dict, list, tuple)):
+        return False
+    if depth == 0:
+        return True
+    members = value.values() if isinstance(value, dict) else value
+    return any(_deeper(member, depth - 1) for member in members)

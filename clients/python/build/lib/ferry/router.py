@@ -1,0 +1,71 @@
+"""Where notifications go: to the handles of their transfer, or to the subscriptions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping
+from weakref import WeakSet
+
+from .errors import FerryError
+from .events import event
+from .results import Message, Status
+from .wire import decode
+
+if TYPE_CHECKING:
+    from .handle import TransferHandle
+    from .subscription import Subscription
+
+
+class Router:
+    """The receivers of one connection.
+
+    A handle is held while its transfer is under way, whether or not the host kept it; once settled
+    it hears on only as long as the host holds it (a failed transfer may be retried).
+    """
+
+    def __init__(self) -> None:
+        self._active: Dict[str, List["TransferHandle[Any]"]] = {}
+        self._settled: "WeakSet[TransferHandle[Any]]" = WeakSet()
+        self.subscriptions: List["Subscription"] = []
+
+    def add(self, handle: "TransferHandle[Any]") -> None:
+        """Routes a transfer's events to a handle."""
+        self._settled.discard(handle)
+        self._active.setdefault(handle.transfer_id, []).append(handle)
+
+    def settle(self, handle: "TransferHandle[Any]", *, again: bool) -> None:
+        """Lets go of a handle; `again`: it may hear of its transfer once more."""
+        handles = self._active.get(handle.transfer_id, [])
+        if handle in handles:
+            handles.remove(handle)
+            if not handles:
+                del self._active[handle.transfer_id]
+        if again:
+            self._settled.add(handle)
+
+    def route(self, method: str, params: Mapping[str, Any]) -> None:
+        """Delivers one notification; those of nobody's interest are dropped."""
+        if method == "message":
+            message = decode(Message, params)
+            for subscription in self.subscriptions:
+                subscription.receive(message)
+        elif method == "status":
+            status = decode(Status, params)
+            for subscription in self.subscriptions:
+                subscription.receive_status(status)
+        else:
+            happened = event(method, params)
+            if happened is None:
+                return
+            failed = [h for h in self._settled if h.transfer_id == happened.transfer_id]
+            for handle in self._active.get(happened.transfer_id, []) + failed:
+                handle.receive(happened)
+
+    def end(self, error: FerryError) -> None:
+        """Tells everyone that nothing more will come, and why."""
+        for handles in list(self._active.values()):
+            for handle in list(handles):
+                handle.fail(error)
+        for subscription in list(self.subscriptions):
+            subscription.fail(error)
+        self._active.clear()
+        self.subscriptions.clear()

@@ -1,0 +1,70 @@
+"""Between JSON objects of the protocol and the dataclasses of this package."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable, Dict, Mapping, Optional, Type, TypeVar
+
+from .errors import ProtocolError
+
+T = TypeVar("T")
+
+
+def camel(name: str) -> str:
+    """The wire's name of a field: `etag_of_it` is `etagOfIt`."""
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)
+
+
+def wire_name(field: dataclasses.Field[Any]) -> str:
+    """The wire's name of a dataclass field."""
+    return str(field.metadata.get("wire") or camel(field.name))
+
+
+def converted(read: Callable[[Any], Any], *, required: bool = False, wire: str = "") -> Any:
+    """A dataclass field whose wire value goes through `read`; None stays None."""
+    metadata = {"read": read, "wire": wire}
+    if required:
+        return dataclasses.field(metadata=metadata)
+    return dataclasses.field(default=None, metadata=metadata)
+
+
+def decode(cls: Type[T], value: object, **known: Any) -> T:
+    """A dataclass from a JSON object: unknown members are ignored, missing ones need a default.
+
+    Raises ProtocolError where a member without a default is missing.
+    """
+    if not isinstance(value, dict):
+        raise ProtocolError(f"{cls.__name__}: expected an object, got {value!r:.100}")
+    fields: Dict[str, Any] = dict(known)
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        name = wire_name(field)
+        if field.name in fields or not field.init:
+            continue
+        if name in value:
+            raw = value[name]
+            read = field.metadata.get("read")
+            fields[field.name] = read(raw) if read and raw is not None else raw
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise ProtocolError(f"{cls.__name__} came without `{name}`")
+    return cls(**fields)
+
+
+def reader(cls: Type[T]) -> Callable[[Any], T]:
+    """A function that decodes into a dataclass."""
+    return lambda value: decode(cls, value)
+
+
+def listed(cls: Type[T]) -> Callable[[Any], "tuple[T, ...]"]:
+    """A function that decodes a list of objects into a tuple of dataclasses."""
+    return lambda values: tuple(decode(cls, value) for value in values)
+
+
+def params(**values: Any) -> Dict[str, Any]:
+    """Parameters by wire name, without those that are None."""
+    return {camel(name): value for name, value in values.items() if value is not None}
+
+
+def merged(*parts: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    """One object of several; later ones win."""
+    return {key: value for part in parts if part for key, value in part.items()}

@@ -1,0 +1,109 @@
+"""Pausing, cancelling and losing real transfers: the real program, slowed down by its own limit."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import signal
+
+import pytest
+
+import ferry
+
+MIB = 1 << 20
+CONTENT = os.urandom(6 * MIB)
+
+
+@pytest.fixture
+def slow(sidecar, request, tmp_path):
+    """A client whose uploads take seconds, and a file to send."""
+    if request.node.callspec.params["sidecar"] == "fake":
+        pytest.skip("only the real program moves bytes")
+    (tmp_path / "large.bin").write_bytes(CONTENT)
+
+    class Slow(ferry.Ferry):
+        async def start(self):
+            await super().start()
+            await self.set_limits(upload_rate=3 * MIB)
+            return self
+
+    return lambda: Slow(**sidecar())
+
+
+async def moving(handle):
+    async for event in handle.events():
+        if isinstance(event, ferry.Progress) and 0 < event.loaded < event.total:
+            return
+    raise AssertionError("it ended before it moved")
+
+
+def test_a_paused_upload_holds_still_and_a_resumed_one_is_whole(slow):
+    async def run():
+        async with slow() as f:
+            handle = f.put("large.bin", "large")
+            await moving(handle)
+            paused = asyncio.get_running_loop().create_future()
+            handle.on("paused", paused.set_result)
+            await handle.pause()
+            held = (await paused).loaded
+            assert 0 < held < len(CONTENT)
+            assert (await f.transfer(handle.transfer_id)).state == "paused"
+            assert await handle.resume() in ("queued", "running")
+            stored = await handle
+            assert stored.metadata.sha256 == hashlib.sha256(CONTENT).hexdigest()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("how", ["cancel", "task", "timeout"])
+def test_a_cancelled_upload_leaves_nothing(slow, how):
+    async def run():
+        async with slow() as f:
+            handle = f.put("large.bin", "large", timeout=0.4 if how == "timeout" else None)
+            task = asyncio.ensure_future(handle.result())
+            await moving(handle)
+            if how == "cancel":
+                await handle.cancel()
+            elif how == "task":
+                task.cancel()
+            await asyncio.wait([task])
+            kind = ferry.RequestTimeout if how == "timeout" else ferry.TransferCancelled
+            with pytest.raises(kind):
+                await handle
+            with pytest.raises(ferry.FerryError) as missing:
+                await f.metadata("large")
+            assert missing.value.code == "ERR_NOT_FOUND"
+            assert (await f.transfer(handle.transfer_id)).state == "cancelled"
+
+    asyncio.run(run())
+
+
+def test_a_killed_sidecar_is_told_to_the_handle(slow):
+    async def run():
+        async with slow() as f:
+            handle = f.put("large.bin", "large")
+            await moving(handle)
+            os.kill(f.pid, signal.SIGKILL)
+            with pytest.raises(ferry.ProcessDied) as died:
+                await handle
+            assert (died.value.signal, died.value.returncode) == ("SIGKILL", -9)
+
+    asyncio.run(run())
+
+
+def test_leaving_by_an_exception_cancels_and_leaving_quietly_finishes(slow):
+    async def run():
+        async with slow() as f:
+            handle = f.put("large.bin", "finished")
+            await moving(handle)
+        assert (await handle).metadata.size == len(CONTENT)
+        with pytest.raises(KeyError):
+            async with slow() as f:
+                lost = f.put("large.bin", "lost")
+                await moving(lost)
+                raise KeyError("the host's own")
+        with pytest.raises(ferry.TransferCancelled):
+            await lost
+
+    asyncio.run(run())
