@@ -8,7 +8,17 @@ import TransferModel
 /// unlinked after the row is gone; a kill in between leaves a part or a garbage row to tell.
 extension Index {
   /// Gives staged content its place; undone when the job or the transaction fails.
-  func link(_ staging: Staging) throws(TransferError) {
+  ///
+  /// It must have `size` bytes: a wrong count shows here and not to those who download.
+  func link(_ staging: Staging, size: Int64) throws(TransferError) {
+    var info = stat()
+    guard fstat(staging.descriptor, &info) == 0, Int64(info.st_size) == size else {
+      throw TransferError(
+        .unknown,
+        "content \(staging.id) has \(info.st_size) bytes and should have \(size): "
+          + "send it again"
+      )
+    }
     let shard = layout.shard(staging.id)
     if try StoreLayout.makeFolder(shard) { effects.folders.insert(layout.content) }
     let path = layout.content(staging.id)
@@ -81,7 +91,7 @@ extension Index {
     let part = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
     guard part >= 0 else { return }
     defer { close(part) }
-    guard flock(part, LOCK_EX | LOCK_NB) == 0 else { return }
+    guard clinux_flock(part, LOCK_EX | LOCK_NB) == 0 else { return }
     let isNamed = try mapped { () throws(SQLiteError) in
       try database.first(
         "SELECT 1 FROM object WHERE content = ? UNION ALL SELECT 1 FROM file WHERE id = ?",

@@ -12,7 +12,7 @@ extension Index {
       sha256: file.sha256,
       createdMs: Clock.milliseconds()
     )
-    try link(staging)
+    try link(staging, size: file.size)
     try mapped { () throws(SQLiteError) in
       try database.run(
         """

@@ -65,10 +65,10 @@ extension Index {
     after: Timetoken,
     limit: Int
   ) throws(TransferError) -> [ChannelMessage] {
-    var found: [ChannelMessage] = []
+    var found: [MessageKey] = []
     for channel in channels {
-      found += try select(
-        "message.timetoken > ? ORDER BY message.timetoken LIMIT ?",
+      found += try keys(
+        "timetoken > ? ORDER BY timetoken LIMIT ?",
         channel,
         .integer(after.value),
         .integer(Int64(limit))
@@ -76,12 +76,12 @@ extension Index {
     }
     found.sort { $0.timetoken < $1.timetoken }
     // A channel named twice gives its messages twice.
-    var last: Timetoken?
-    found.removeAll { message in
-      defer { last = message.timetoken }
-      return message.timetoken == last
+    var last: Int64 = -1
+    found.removeAll { key in
+      defer { last = key.timetoken }
+      return key.timetoken == last
     }
-    return Array(found.prefix(limit))
+    return try load(Self.page(of: found, limit))
   }
 
   /// The newest stored messages older than `start` and not older than `end`, oldest first.
@@ -91,20 +91,16 @@ extension Index {
     start: Timetoken?,
     end: Timetoken?
   ) throws(TransferError) -> (messages: [ChannelMessage], more: Timetoken?) {
-    var found = try select(
-      """
-      message.timetoken < ? AND message.timetoken >= ? AND stored = 1
-      ORDER BY message.timetoken DESC LIMIT ?
-      """,
+    let found = try keys(
+      "timetoken < ? AND timetoken >= ? AND stored = 1 ORDER BY timetoken DESC LIMIT ?",
       channel,
       .integer(start?.value ?? .max),
       .integer(end?.value ?? 0),
       .integer(Int64(limit) + 1)
     )
-    let isMore = found.count > limit
-    if isMore { found.removeLast() }
-    found.reverse()
-    return (found, isMore ? found.first?.timetoken : nil)
+    let page = Self.page(of: found, limit)
+    let messages = try load(page.reversed())
+    return (messages, page.count < found.count ? messages.first?.timetoken : nil)
   }
 
   /// One stored message.
@@ -114,12 +110,8 @@ extension Index {
     _ channel: String,
     _ timetoken: Timetoken
   ) throws(TransferError) -> ChannelMessage {
-    let found = try select(
-      "message.timetoken = ? AND stored = 1",
-      channel,
-      .integer(timetoken.value)
-    )
-    guard let message = found.first else { throw Self.noMessage(channel, timetoken) }
+    let found = try keys("timetoken = ? AND stored = 1", channel, .integer(timetoken.value))
+    guard let message = try load(found).first else { throw Self.noMessage(channel, timetoken) }
     return message
   }
 
@@ -145,46 +137,81 @@ extension Index {
     return overflow || length > .max - now ? .max : now + length
   }
 
-  /// Messages of a channel that have not expired; the condition ends the statement.
-  private func select(
+  /// A message's key and how many bytes its content has.
+  private typealias MessageKey = (timetoken: Int64, size: Int64)
+
+  /// Keys of a channel's messages that have not expired; the condition ends the statement.
+  private func keys(
     _ condition: String,
     _ channel: String,
     _ values: SQLValue...
-  ) throws(TransferError) -> [ChannelMessage] {
-    let layout = layout
-    let all = [.text(channel), .integer(Clock.milliseconds())] + values
+  ) throws(TransferError) -> [MessageKey] {
+    let values = [.text(channel), .integer(Clock.milliseconds())] + values
     return try mapped { () throws(SQLiteError) in
       try database.all(
         """
-        SELECT message.timetoken, publisher, custom_type, body, meta, file_id, file_name,
-          file.size, content_type, sha256, created
-        FROM message LEFT JOIN file ON file.id = file_id AND file.channel = message.channel
-        WHERE message.channel = ? AND (expires IS NULL OR expires > ?) AND \(condition)
+        SELECT timetoken, ifnull(length(body), 0) + ifnull(length(meta), 0) FROM message
+        WHERE channel = ? AND (expires IS NULL OR expires > ?) AND \(condition)
         """,
-        values: all
-      ) { row in
-        let id = row.text(5)
-        let size = row.optionalInteger(7)
-        return ChannelMessage(
-          channel: channel,
-          timetoken: Timetoken(row.integer(0)),
-          publisher: row.optionalText(1),
-          customMessageType: row.optionalText(2),
-          message: row.optionalBlob(3).map(RawJSON.init(validated:)),
-          meta: row.optionalBlob(4).map(RawJSON.init(validated:)),
-          file: SharedFile(
-            id: id,
-            name: row.text(6),
-            size: size,
-            contentType: row.optionalText(8),
-            sha256: row.optionalText(9),
-            createdMs: row.optionalInteger(10)
-          ),
-          // No size: the file was deleted since.
-          fileURL: size == nil ? nil : layout.url(id)
+        values: values
+      ) { (timetoken: $0.integer(0), size: $0.integer(1)) }
+    }
+  }
+
+  /// As many as the limit and 16 MiB of content allow, and one in any case: a message may be as
+  /// long as a line of the protocol.
+  private static func page(of keys: [MessageKey], _ limit: Int) -> ArraySlice<MessageKey> {
+    var size: Int64 = 0
+    var count = 0
+    for key in keys.prefix(limit) {
+      size += key.size
+      if count > 0, size > 16 << 20 { break }
+      count += 1
+    }
+    return keys.prefix(count)
+  }
+
+  private func load(_ keys: some Sequence<MessageKey>) throws(TransferError) -> [ChannelMessage] {
+    var messages: [ChannelMessage] = []
+    for key in keys {
+      let found = try mapped { () throws(SQLiteError) in
+        try database.first(
+          """
+          SELECT message.channel, publisher, custom_type, body, meta, file_id, file_name,
+            file.size, content_type, sha256, created
+          FROM message LEFT JOIN file ON file.id = file_id AND file.channel = message.channel
+          WHERE timetoken = ?
+          """,
+          .integer(key.timetoken),
+          row: { message(key.timetoken, $0) }
         )
       }
+      if let found { messages.append(found) }
     }
+    return messages
+  }
+
+  private func message(_ timetoken: Int64, _ row: borrowing SQLRow) -> ChannelMessage {
+    let id = row.text(5)
+    let size = row.optionalInteger(7)
+    return ChannelMessage(
+      channel: row.text(0),
+      timetoken: Timetoken(timetoken),
+      publisher: row.optionalText(1),
+      customMessageType: row.optionalText(2),
+      message: row.optionalBlob(3).map(RawJSON.init(validated:)),
+      meta: row.optionalBlob(4).map(RawJSON.init(validated:)),
+      file: SharedFile(
+        id: id,
+        name: row.text(6),
+        size: size,
+        contentType: row.optionalText(8),
+        sha256: row.optionalText(9),
+        createdMs: row.optionalInteger(10)
+      ),
+      // No size: the file was deleted since.
+      fileURL: size == nil ? nil : layout.url(id)
+    )
   }
 
   /// Removes expired messages, at most 1,000 and at most once a minute.

@@ -24,7 +24,7 @@ extension Index {
       // Microseconds, as Firebase counts: it rises over a deletion too.
       generation: max((old?.generation ?? 0) + 1, Clock.timetoken() / 10)
     )
-    try link(staging)
+    try link(staging, size: object.size)
     if let old { try remove(content: old.etag) }
     try write(metadata)
     return metadata

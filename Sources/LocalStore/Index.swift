@@ -37,13 +37,14 @@ final class Index {
     bell = clinux_open(layout.bell, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard bell >= 0 else { throw .fromErrno(errno, doing: "open", path: layout.bell) }
     let path = layout.index
-    database = try lock.hold(.exclusive) { () throws(TransferError) in
-      do throws(SQLiteError) {
-        let database = try Database(path: path)
-        return database
-      } catch {
-        throw TransferError(error, index: path)
-      }
+    // SQLite would make it readable to others, and its journal takes the same mode. Not opened
+    // where it exists: closing it would let go of the locks SQLite holds on it in this process.
+    let made = clinux_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if made >= 0 { close(made) }
+    do throws(SQLiteError) {
+      database = try Database(path: path)
+    } catch {
+      throw TransferError(error, index: path)
     }
     try lock.hold(.exclusive) { () throws(TransferError) in
       try IndexSchema.prepare(database, path: path)

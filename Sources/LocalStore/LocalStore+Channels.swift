@@ -119,6 +119,8 @@ extension LocalStore {
 
   /// The newest `limit` stored messages older than `start` and not older than `end`.
   ///
+  /// A page ends early after 16 MiB of content.
+  ///
   /// - Parameters:
   ///   - channel: Whose history.
   ///   - limit: From 1; above 1,000 means 1,000.
@@ -169,7 +171,7 @@ extension LocalStore {
 
   /// The oldest messages on any of the channels after a timetoken, in order.
   ///
-  /// Ask until fewer than the limit come, then wait for the ``bell()``.
+  /// Ask until none come, then wait for the ``bell()``. A page ends early after 16 MiB of content.
   ///
   /// - Parameters:
   ///   - channels: Their names, in any order.

@@ -36,9 +36,15 @@ package final class Staging: Sendable {
         0o600
       )
       guard descriptor >= 0 else { throw .fromErrno(errno, doing: "make", path: path) }
-      if Self.lock(descriptor) {
-        (self.id, self.path, self.descriptor) = (id, path, descriptor)
-        break
+      do throws(TransferError) {
+        if try Self.lock(descriptor, path) {
+          (self.id, self.path, self.descriptor) = (id, path, descriptor)
+          break
+        }
+      } catch {
+        unlink(path)
+        close(descriptor)
+        throw error
       }
       // Another process's start swept the part between its making and its locking.
       close(descriptor)
@@ -112,7 +118,6 @@ package final class Staging: Sendable {
     guard clinux_fallocate(descriptor, 1, 0, size) != 0 else { return }
     let code = errno
     guard code == ENOSPC || code == EDQUOT || code == EFBIG else { return }
-    discard()
     throw .fromErrno(
       code == EFBIG ? ENOSPC : code,
       doing: "reserve \(size) bytes for",
@@ -121,8 +126,10 @@ package final class Staging: Sendable {
   }
 
   /// Takes the lock; false where the part has lost its name meanwhile.
-  private static func lock(_ descriptor: Int32) -> Bool {
-    while flock(descriptor, LOCK_EX) != 0 { guard errno == EINTR else { return false } }
+  private static func lock(_ descriptor: Int32, _ path: String) throws(TransferError) -> Bool {
+    while clinux_flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw .fromErrno(errno, doing: "lock", path: path) }
+    }
     var info = stat()
     return fstat(descriptor, &info) == 0 && info.st_nlink > 0
   }

@@ -3,7 +3,7 @@ import Glibc
 import LocalFiles
 import TransferModel
 
-/// The file whose flock(2) every access to the index is made under, shared by all processes.
+/// The file whose clinux_flock(2) every access to the index is made under, shared by all processes.
 ///
 /// flock blocks in the kernel, so nobody polls, and ends with its process, so nobody waits for
 /// the dead. SQLite's own locks would make writers poll.
@@ -33,10 +33,10 @@ final class StoreLock {
     _ mode: Mode,
     _ body: () throws(TransferError) -> Value
   ) throws(TransferError) -> Value {
-    while flock(descriptor, mode == .shared ? LOCK_SH : LOCK_EX) != 0 {
+    while clinux_flock(descriptor, mode == .shared ? LOCK_SH : LOCK_EX) != 0 {
       guard errno == EINTR else { throw .fromErrno(errno, doing: "lock", path: path) }
     }
-    defer { flock(descriptor, LOCK_UN) }
+    defer { _ = clinux_flock(descriptor, LOCK_UN) }
     return try body()
   }
 }

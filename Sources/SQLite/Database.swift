@@ -48,6 +48,11 @@ package final class Database {
     try step(through: sql, values) { _ in true }
   }
 
+  /// Runs one statement to its end; the values as one array.
+  package func run(_ sql: String, values: [SQLValue]) throws(SQLiteError) {
+    try step(through: sql, values) { _ in true }
+  }
+
   /// The first row of a query; nil where there is none.
   package func first<Value>(
     _ sql: String,
