@@ -1,0 +1,198 @@
+import JSON
+import SQLite
+import TransferModel
+
+// MARK: - Writing, inside a transaction
+
+extension JournalFile {
+  private static let insertion = """
+    INSERT OR REPLACE INTO transfer (\(JournalSchema.columns.joined(separator: ", ")))
+    VALUES (\(JournalSchema.columns.map { _ in "?" }.joined(separator: ", ")))
+    """
+
+  /// Writes a row, in place of one of the same id.
+  func insert(_ row: JournalRow, at now: Int64) throws(SQLiteError) {
+    words.append(HeldIDs.word(row.id.description, isGone: false))
+    try database.run(
+      Self.insertion,
+      values: [
+        .text(row.id.description), .integer(row.number), .text(row.origin.method),
+        .blob(row.origin.params.bytes), .text(row.origin.sourceIdentity), .text(row.remote),
+        .text(row.direction.rawValue), .text(row.state.rawValue), .integer(Int64(row.attempt)),
+        .integer(row.loaded), .optional(row.total), .optional(row.spool),
+        .optional(row.temporary), .optional(row.checkpoint), .optional(row.progress),
+        .optional(row.snapshot), .optional(row.payload), .integer(now), .integer(run),
+      ]
+    )
+  }
+
+  /// Sets some columns of a row; false where there is no such row.
+  func update(
+    _ id: TransferID,
+    _ update: JournalUpdate,
+    at now: Int64
+  ) throws(SQLiteError) -> Bool {
+    var columns = ["updated"]
+    var values = [SQLValue.integer(now)]
+    func set(_ column: String, _ value: SQLValue?) {
+      guard let value else { return }
+      columns.append(column)
+      values.append(value)
+    }
+    set("state", update.state.map { .text($0.rawValue) })
+    set("run", update.state.map { _ in .integer(run) })
+    set("attempt", update.attempt.map { .integer(Int64($0)) })
+    set("loaded", update.loaded.map { .integer($0) })
+    set("total", update.total.map { .optional($0) })
+    set("payload", update.payload.map { .optional($0) })
+    set("spool", update.spool.map { .optional($0) })
+    set("temporary", update.temporary.map { .optional($0) })
+    set("checkpoint", update.checkpoint.map { .optional($0) })
+    set("progress", update.progress.map { .optional($0) })
+    set("snapshot", update.snapshot.map { .optional($0) })
+    let assignments = columns.map { "\($0) = ?" }.joined(separator: ", ")
+    values.append(.text(id.description))
+    try database.run("UPDATE transfer SET \(assignments) WHERE id = ?", values: values)
+    return database.changes > 0
+  }
+
+  /// Deletes a row; false where there is no such row.
+  @discardableResult
+  func delete(_ id: TransferID) throws(SQLiteError) -> Bool {
+    try database.run("DELETE FROM transfer WHERE id = ?", .text(id.description))
+    guard database.changes > 0 else { return false }
+    words.append(HeldIDs.word(id.description, isGone: true))
+    hasLost = true
+    return true
+  }
+
+  /// Deletes the settled rows that come before a time and number.
+  func deleteSettled(before limit: (updated: Int64, number: Int64)) throws(SQLiteError) {
+    let gone = try database.all(
+      """
+      DELETE FROM transfer WHERE \(JournalSchema.settled) AND (updated, number) < (?, ?)
+      RETURNING id
+      """,
+      .integer(limit.updated),
+      .integer(limit.number)
+    ) { HeldIDs.word($0.text(0), isGone: true) }
+    words += gone
+    if !gone.isEmpty { hasLost = true }
+  }
+}
+
+// MARK: - Reading
+
+extension JournalFile {
+  private static let selection =
+    "SELECT \(JournalSchema.columns.joined(separator: ", ")) FROM transfer"
+
+  /// Whether there is no row.
+  func isEmpty() throws(SQLiteError) -> Bool {
+    try database.first("SELECT 1 FROM transfer") { $0.integer(0) } == nil
+  }
+
+  /// The row of an id.
+  func row(_ id: TransferID) throws(SQLiteError) -> JournalRow? {
+    try database.first("\(Self.selection) WHERE id = ?", .text(id.description)) { row($0) } ?? nil
+  }
+
+  /// The first rows behind a place, in their order; of one state where it is given.
+  func rows(
+    after cursor: JournalCursor,
+    limit: Int,
+    state: TransferState?
+  ) throws(SQLiteError) -> [JournalRow] {
+    // One that another process left unsettled shows as interrupted.
+    let filter =
+      switch state {
+      case nil: ""
+      case .interrupted:
+        "AND (state = 'interrupted' OR run <> \(run) AND NOT \(JournalSchema.settled))"
+      case .some(let state) where state.isSettled: "AND state = '\(state.rawValue)'"
+      case .some(let state): "AND state = '\(state.rawValue)' AND run = \(run)"
+      }
+    return try database.all(
+      """
+      \(Self.selection) WHERE number >= ?1 AND (number, id) > (?1, ?2) \(filter)
+      ORDER BY number, id LIMIT ?3
+      """,
+      .integer(cursor.number),
+      .text(cursor.id),
+      .integer(Int64(limit))
+    ) { row($0) }.compactMap { $0 }
+  }
+
+  /// Ids, numbers of rows and times of the last change, of all rows.
+  func ids() throws(SQLiteError) -> [(id: String, updated: Int64)] {
+    try database.all("SELECT id, updated FROM transfer") { ($0.text(0), $0.integer(1)) }
+  }
+
+  /// The highest number; nil where there is no row.
+  func lastNumber() throws(SQLiteError) -> Int64? {
+    try database.first("SELECT max(number) FROM transfer") { $0.optionalInteger(0) } ?? nil
+  }
+
+  /// How many rows are settled.
+  func settledCount() throws(SQLiteError) -> Int {
+    Int(
+      try database.first("SELECT count(*) FROM transfer WHERE \(JournalSchema.settled)") {
+        $0.integer(0)
+      } ?? 0
+    )
+  }
+
+  /// Times and numbers of the latest settled rows.
+  func latestSettled(
+    _ count: Int
+  ) throws(SQLiteError) -> [(updated: Int64, number: Int64)] {
+    try database.all(
+      """
+      SELECT updated, number FROM transfer WHERE \(JournalSchema.settled)
+      ORDER BY updated DESC, number DESC LIMIT ?
+      """,
+      .integer(Int64(count))
+    ) { ($0.integer(0), $0.integer(1)) }
+  }
+
+  /// The last components of the spool files that rows name.
+  func spools() throws(SQLiteError) -> Set<String> {
+    Set(
+      try database.all("SELECT spool FROM transfer WHERE spool IS NOT NULL") {
+        ObjectReference.lastComponent(of: $0.text(0))
+      }
+    )
+  }
+
+  /// nil for what no version of this code writes.
+  private func row(_ row: borrowing SQLRow) -> JournalRow? {
+    guard let id = TransferID(row.text(0)),
+      let direction = TransferDirection(rawValue: row.text(6)),
+      var state = TransferState(rawValue: row.text(7))
+    else { return nil }
+    if !state.isSettled, row.integer(18) != run { state = .interrupted }
+    var result = JournalRow(
+      id: id,
+      number: row.integer(1),
+      origin: TransferOrigin(
+        method: row.text(2),
+        params: RawJSON(validated: row.optionalBlob(3) ?? []),
+        sourceIdentity: row.text(4)
+      ),
+      remote: row.text(5),
+      direction: direction,
+      state: state,
+      attempt: Int(row.integer(8)),
+      loaded: row.integer(9),
+      total: row.optionalInteger(10),
+      payload: row.optionalBlob(16),
+      spool: row.optionalText(11),
+      temporary: row.optionalText(12)
+    )
+    result.checkpoint = row.optionalBlob(13)
+    result.progress = row.optionalBlob(14)
+    result.snapshot = row.optionalBlob(15)
+    result.updatedMs = row.integer(17)
+    return result
+  }
+}

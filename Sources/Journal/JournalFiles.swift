@@ -1,0 +1,176 @@
+import SQLite
+import TransferModel
+
+/// The journal files of a scope that this process owns; used by the journal's thread alone.
+///
+/// The first takes new rows, the others keep what dead processes left in them. A process that
+/// finds files of dead ones goes on with one of them, so that there are never more files than
+/// processes ran at the same time.
+final class JournalFiles {
+  let folder: String
+  let run = Int64.random(in: 1 ... .max)
+  var files: [JournalFile] = []
+  /// Claims of files that were damaged while in use: their spools may still be.
+  var retired: [JournalClaim] = []
+  /// Names of files that this process cannot use.
+  var passedOver: Set<String> = []
+  private var saidCodes: Set<ErrorCode> = []
+  let tell: @Sendable (TransferError) -> Void
+
+  /// - Parameter tell: told of trouble, of each kind once; it must not block.
+  init(folder: String, tell: @escaping @Sendable (TransferError) -> Void) {
+    self.folder = folder
+    self.tell = tell
+  }
+
+  /// Writes changes in one transaction of each file they touch.
+  ///
+  /// - Parameter syncs: whether they must survive a power cut.
+  /// - Returns: whether they are kept.
+  func write(_ changes: [JournalChange], syncs: Bool) -> Bool {
+    if changes.contains(where: \.isAddition) {
+      do throws(TransferError) {
+        _ = try ownFile()
+      } catch {
+        say(error)
+        return false
+      }
+    }
+    return attempt { () throws(SQLiteError) -> Void in
+      try self.apply(changes, syncs: syncs)
+      self.dropEmptyFiles()
+    } != nil
+  }
+
+  /// Deletes the settled rows of all files but for the latest.
+  func prune(keeping kept: Int) {
+    _ = attempt { () throws(SQLiteError) -> Void in
+      var latest: [(updated: Int64, number: Int64)] = []
+      for file in self.files { latest += try file.latestSettled(kept + 1) }
+      guard latest.count > kept else { return }
+      latest.sort { $0 > $1 }
+      let limit = kept == 0 ? (updated: Int64.max, number: Int64.max) : latest[kept - 1]
+      for file in self.files {
+        try file.begin(syncs: false)
+        try file.deleteSettled(before: limit)
+      }
+      for file in self.files { try file.commit() }
+      self.dropEmptyFiles()
+    }
+  }
+
+  /// Runs statements; what fails is undone and told.
+  ///
+  /// - Returns: nil where they failed.
+  func attempt<Value>(_ body: () throws(SQLiteError) -> Value) -> Value? {
+    // The second time without the files that the first found damaged.
+    for _ in 0..<2 {
+      do throws(SQLiteError) {
+        return try body()
+      } catch {
+        for file in files { file.rollBack() }
+        if error.kind == .damaged, retireDamaged() { continue }
+        say(TransferError(error, journalIn: folder))
+        return nil
+      }
+    }
+    return nil
+  }
+
+  /// The file that takes new rows and spools, made where there is none.
+  func ownFile() throws(TransferError) -> JournalFile {
+    if let file = files.first {
+      if file.claim.isNamed { return file }
+      // Somebody removed the state folder: what would be written now nobody could find.
+      files.removeFirst()
+      return try ownFile()
+    }
+    let claim: JournalClaim
+    do throws(TransferError) {
+      try StateFolder.make(folder)
+      claim = try JournalClaim.make(in: folder)
+    } catch {
+      throw TransferError(error, journalIn: folder)
+    }
+    do throws(SQLiteError) {
+      let file = try JournalFile.create(claim, run: run)
+      files.append(file)
+      return file
+    } catch {
+      claim.removeAll()
+      throw TransferError(error, journalIn: folder)
+    }
+  }
+
+  /// Tells of trouble unless the same kind was told before.
+  func say(_ error: TransferError) {
+    if saidCodes.insert(error.code).inserted { tell(error) }
+  }
+
+  /// Ends the use of all files; one without rows is removed.
+  func close() {
+    for file in files where (try? file.isEmpty()) == true {
+      file.claim.removeAll()
+    }
+    // Closing brings the log into the database.
+    files = []
+    for claim in retired { claim.removeAll() }
+  }
+}
+
+extension JournalFiles {
+  private func apply(_ changes: [JournalChange], syncs: Bool) throws(SQLiteError) {
+    guard !changes.isEmpty else { return }
+    let now = Clock.milliseconds()
+    for change in changes {
+      switch change {
+      case .add(let row):
+        // Gone only when it was found damaged a moment ago.
+        guard let first = files.first else { continue }
+        for file in files.dropFirst() {
+          try file.begin(syncs: syncs)
+          try file.delete(row.id)
+        }
+        try first.begin(syncs: syncs)
+        try first.insert(row, at: now)
+      case .update(let id, let update):
+        for file in files {
+          try file.begin(syncs: syncs)
+          if try file.update(id, update, at: now) { break }
+        }
+      case .forget(let id):
+        for file in files {
+          try file.begin(syncs: syncs)
+          try file.delete(id)
+        }
+      }
+    }
+    for file in files { try file.commit() }
+  }
+
+  /// Removes the files, but for the first, whose last row is gone.
+  private func dropEmptyFiles() {
+    for file in files.dropFirst() where file.hasLost {
+      file.hasLost = false
+      guard (try? file.isEmpty()) == true else { continue }
+      files.removeAll { $0 === file }
+      file.claim.removeAll()
+    }
+  }
+
+  /// Moves the files aside that are damaged; false where none is.
+  private func retireDamaged() -> Bool {
+    let claims = files.filter { !$0.isSound }.map(\.claim)
+    // They are closed before they are renamed.
+    files.removeAll { file in claims.contains { $0 === file.claim } }
+    for claim in claims {
+      retired.append(claim)
+      do throws(TransferError) {
+        tell(.damagedJournal(claim.database, as: try claim.moveAside(), "found while in use"))
+      } catch {
+        say(TransferError(error, journalIn: folder))
+      }
+    }
+    return !claims.isEmpty
+  }
+}
