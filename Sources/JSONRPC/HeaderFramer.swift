@@ -93,7 +93,7 @@ struct HeaderFramer {
     }
     let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
     guard name == "content-length" else { return true }
-    let value = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
+    let value = line[(colon + 1)...].trimmed
     guard contentLength == nil, !value.isEmpty, value.allSatisfy({ (0x30...0x39).contains($0) }),
       let length = Int(String(decoding: value, as: UTF8.self))
     else { return fail("`Content-Length` must be given once, as a number of bytes", deliver) }
@@ -120,5 +120,14 @@ struct HeaderFramer {
     var message: [UInt8] = []
     swap(&message, &buffer)
     return deliver(.message(message))
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Without the spaces and tabs around it.
+  fileprivate var trimmed: ArraySlice<UInt8> {
+    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+    guard let last = lastIndex(where: { !isBlank($0) }) else { return [] }
+    return self[...last].drop(while: isBlank)
   }
 }

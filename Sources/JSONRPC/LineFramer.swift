@@ -1,7 +1,8 @@
 /// Cuts bytes into lines at LF alone; memory stays at one line of the allowed length.
 struct LineFramer {
   private let maxBytes: Int
-  private var line: [UInt8] = []
+  /// The present line so far.
+  private(set) var line: [UInt8] = []
   private var isSkipping = false
   private var isFirst = true
 

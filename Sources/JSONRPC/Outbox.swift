@@ -182,6 +182,11 @@ package final class Outbox: Sendable {
     let limit = bounds.soft + bounds.refusals
     if monitor.withLock({ $0.unread <= limit || $0.isEnded }) { return }
     onWait()
+    // The writer must not wait for the rest of what this thread reads.
+    monitor.wakeIf { state in
+      state.isHeld = false
+      return state.isReady
+    }
     monitor.wait { state in
       state.unread <= limit || state.isEnded ? .done(()) : .again(until: nil)
     }
