@@ -24,7 +24,7 @@ struct HeldIDs {
     return fstat(descriptor, &status) == 0 ? Int(status.st_size) & ~7 : 0
   }
 
-  /// Adds to the list. A full disk leaves it short, and the commit that follows says so.
+  /// Adds to the list; a full disk leaves it short, and the commit that follows says so.
   func append(_ words: [UInt64]) {
     if !words.isEmpty { write(words, at: size) }
   }

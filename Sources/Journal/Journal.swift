@@ -48,8 +48,8 @@ package final class Journal: Sendable {
 
   /// Writes changes down and waits until they are.
   ///
-  /// They are kept all or none of them. A cancelled task waits all the same.
-  /// - Returns: whether they are kept; where not, the trouble was told.
+  /// A cancelled task waits all the same.
+  /// - Returns: whether all are kept; where not, the trouble was told.
   @discardableResult
   package func write(_ changes: [JournalChange], surviving: JournalDurability) async -> Bool {
     await withCheckedContinuation { continuation in
@@ -67,6 +67,7 @@ package final class Journal: Sendable {
   /// - Parameters:
   ///   - id: an id this process does not know; new ids are answered at once.
   ///   - patience: how long to wait for another process; a cancelled task waits no longer.
+  /// - Returns: `heldByAnother` when its owner outlived the patience: fail retryably.
   package func find(_ id: TransferID, patience: Duration) async -> JournalFinding {
     let deadline = ContinuousClock.now + patience
     while true {
@@ -83,6 +84,7 @@ package final class Journal: Sendable {
   ///   - cursor: the place behind which the page starts.
   ///   - limit: at least 1; how many rows are held in memory at once.
   ///   - state: of this state only; nil for any.
+  /// - Returns: at most `limit` rows.
   package func page(
     after cursor: JournalCursor = .start,
     limit: Int,

@@ -19,8 +19,8 @@ final class JournalFile {
   /// What a file turned out to be.
   enum Opened {
     case file(JournalFile)
-    /// Made, but nothing was ever written.
-    case blank
+    /// There is no file, or none that was ever written: its owner died while it came or went.
+    case nothing
     case newer(Int64)
     case damaged(String)
     case failed(SQLiteError)
@@ -28,6 +28,7 @@ final class JournalFile {
 
   /// Opens what a dead process left, finishing or undoing its last transaction.
   static func open(_ claim: JournalClaim, run: Int64) -> Opened {
+    guard access(claim.database, F_OK) == 0 else { return .nothing }
     // SQLite would take an empty file for a new one and drop its log.
     if size(claim.database) == 0, size(claim.database + "-wal") > 0 {
       return .damaged("it is empty, but its log is not")
@@ -39,7 +40,7 @@ final class JournalFile {
       if version > JournalSchema.version { return .newer(version) }
       if version == 0 {
         let tables = try database.first("SELECT count(*) FROM sqlite_master") { $0.integer(0) }
-        return tables == 0 ? .blank : .damaged("it is not a journal of ferry's")
+        return tables == 0 ? .nothing : .damaged("it is not a journal of ferry's")
       }
       if let finding = try check(database) { return .damaged(finding) }
       try database.execute(JournalSchema.mode)
@@ -89,9 +90,7 @@ final class JournalFile {
 // MARK: - Transactions
 
 extension JournalFile {
-  /// Begins a transaction, unless one is open.
-  ///
-  /// - Parameter syncs: whether its commit waits for the disk.
+  /// Begins a transaction, unless one is open; its commit waits for the disk where `syncs` is true.
   func begin(syncs: Bool) throws(SQLiteError) {
     guard !isInTransaction else { return }
     if syncs != isFull {

@@ -9,7 +9,7 @@ extension JournalFiles {
         if let claim = try JournalClaim.take(name, in: folder) { adopt(claim) }
       }
     } catch {
-      say(TransferError(error, journalIn: folder))
+      say(error)
     }
   }
 
@@ -26,7 +26,7 @@ extension JournalFiles {
     switch JournalFile.open(claim, run: run) {
     case .file(let file):
       take(file)
-    case .blank:
+    case .nothing:
       claim.removeAll()
     case .newer(let version):
       passedOver.insert(claim.name)
@@ -37,11 +37,11 @@ extension JournalFiles {
         claim.removeAll()
       } catch {
         passedOver.insert(claim.name)
-        say(TransferError(error, journalIn: folder))
+        say(error)
       }
     case .failed(let error):
       passedOver.insert(claim.name)
-      say(TransferError(error, journalIn: folder))
+      say(TransferError(error, in: folder))
     }
   }
 

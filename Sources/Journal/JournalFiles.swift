@@ -17,29 +17,22 @@ final class JournalFiles {
   private var saidCodes: Set<ErrorCode> = []
   let tell: @Sendable (TransferError) -> Void
 
-  /// - Parameter tell: told of trouble, of each kind once; it must not block.
+  /// Files of a folder that need not exist; `tell` hears of each kind of trouble once.
   init(folder: String, tell: @escaping @Sendable (TransferError) -> Void) {
     self.folder = folder
     self.tell = tell
   }
 
-  /// Writes changes in one transaction of each file they touch.
+  /// Writes changes in one transaction of each file they touch; false where they are not kept.
   ///
-  /// - Parameter syncs: whether they must survive a power cut.
-  /// - Returns: whether they are kept.
+  /// Where `syncs` is true they survive a power cut.
   func write(_ changes: [JournalChange], syncs: Bool) -> Bool {
-    if changes.contains(where: \.isAddition) {
-      do throws(TransferError) {
-        _ = try ownFile()
-      } catch {
-        say(error)
-        return false
-      }
-    }
-    return attempt { () throws(SQLiteError) -> Void in
+    attempt { () throws(SQLiteError) in
+      guard self.canTake(changes) else { return false }
       try self.apply(changes, syncs: syncs)
       self.dropEmptyFiles()
-    } != nil
+      return true
+    } ?? false
   }
 
   /// Deletes the settled rows of all files but for the latest.
@@ -70,7 +63,7 @@ final class JournalFiles {
       } catch {
         for file in files { file.rollBack() }
         if error.kind == .damaged, retireDamaged() { continue }
-        say(TransferError(error, journalIn: folder))
+        say(TransferError(error, in: folder))
         return nil
       }
     }
@@ -85,26 +78,21 @@ final class JournalFiles {
       files.removeFirst()
       return try ownFile()
     }
-    let claim: JournalClaim
-    do throws(TransferError) {
-      try StateFolder.make(folder)
-      claim = try JournalClaim.make(in: folder)
-    } catch {
-      throw TransferError(error, journalIn: folder)
-    }
+    try StateFolder.make(folder)
+    let claim = try JournalClaim.make(in: folder)
     do throws(SQLiteError) {
       let file = try JournalFile.create(claim, run: run)
       files.append(file)
       return file
     } catch {
       claim.removeAll()
-      throw TransferError(error, journalIn: folder)
+      throw TransferError(error, in: folder)
     }
   }
 
   /// Tells of trouble unless the same kind was told before.
   func say(_ error: TransferError) {
-    if saidCodes.insert(error.code).inserted { tell(error) }
+    if saidCodes.insert(error.code).inserted { tell(.notKept(error)) }
   }
 
   /// Ends the use of all files; one without rows is removed.
@@ -119,20 +107,30 @@ final class JournalFiles {
 }
 
 extension JournalFiles {
+  /// Whether there is a file for what is to be added; trouble is told.
+  private func canTake(_ changes: [JournalChange]) -> Bool {
+    guard changes.contains(where: \.isAddition) else { return true }
+    do throws(TransferError) {
+      _ = try ownFile()
+      return true
+    } catch {
+      say(error)
+      return false
+    }
+  }
+
   private func apply(_ changes: [JournalChange], syncs: Bool) throws(SQLiteError) {
     guard !changes.isEmpty else { return }
     let now = Clock.milliseconds()
     for change in changes {
       switch change {
       case .add(let row):
-        // Gone only when it was found damaged a moment ago.
-        guard let first = files.first else { continue }
         for file in files.dropFirst() {
           try file.begin(syncs: syncs)
           try file.delete(row.id)
         }
-        try first.begin(syncs: syncs)
-        try first.insert(row, at: now)
+        try files[0].begin(syncs: syncs)
+        try files[0].insert(row, at: now)
       case .update(let id, let update):
         for file in files {
           try file.begin(syncs: syncs)
@@ -168,7 +166,7 @@ extension JournalFiles {
       do throws(TransferError) {
         tell(.damagedJournal(claim.database, as: try claim.moveAside(), "found while in use"))
       } catch {
-        say(TransferError(error, journalIn: folder))
+        say(error)
       }
     }
     return !claims.isEmpty

@@ -33,9 +33,9 @@ enum JournalSchema {
     PRAGMA journal_size_limit = 1048576;
     """
 
-  /// The tables of version 1. Times are milliseconds since 1970; `run` is a number of the process
-  /// that last set the state.
+  /// The tables of version 1.
   ///
+  /// Times are milliseconds since 1970; `run` is a number of the process that last set the state.
   /// An ordinary table: without rowids, rows of this size take 5 to 14 times as long to write
   /// (20,000 rows of 400 bytes, SQLite 3.40.1: 2.6 s against 0.5 s to add, 4.1 against 0.3 to
   /// update).

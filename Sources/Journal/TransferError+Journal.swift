@@ -2,35 +2,25 @@ import SQLite
 import TransferModel
 
 extension TransferError {
-  /// A failure to keep or read what must survive.
-  init(_ error: SQLiteError, journalIn folder: String) {
+  /// A failure of SQLite's in a folder of the journal.
+  init(_ error: SQLiteError, in folder: String) {
     let (code, why): (ErrorCode, String) =
       switch error.kind {
       case .full: (.diskFull, "the disk is full; free some space")
       case .readOnly, .cannotOpen:
-        (.fileAccessDenied, "it may not be written; let this user write there or set stateDir")
-      case .busy: (.unknown, "another program has it open; close that program")
+        (.fileAccessDenied, "it may not be written; let this user write there")
+      case .busy: (.unknown, "another program has a file open; close that program")
       case .damaged, .inputOutput, .constraint, .other:
         (.unknown, "\(error.message) (SQLite code \(error.code))")
       }
-    self = .untilRestart(code, folder, why)
+    self.init(code, "Cannot write the journal in '\(folder)': \(why).")
   }
 
-  /// The same for what is no failure of SQLite's.
-  init(_ error: TransferError, journalIn folder: String) {
-    self = .untilRestart(error.code, folder, error.message)
-  }
-
-  private static func untilRestart(
-    _ code: ErrorCode,
-    _ folder: String,
-    _ why: String
-  ) -> TransferError {
-    TransferError(
-      code,
-      "The journal in '\(folder)' does not keep all transfers: \(why). Transfers go on, but those "
-        + "begun meanwhile do not survive a restart."
-    )
+  /// What a failure of the journal means.
+  static func notKept(_ error: TransferError) -> TransferError {
+    var error = error
+    error.message += " Transfers go on, but those of this time may not survive a restart."
+    return error
   }
 
   /// A journal file was set aside.
