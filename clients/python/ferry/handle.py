@@ -132,8 +132,10 @@ class TransferHandle(Generic[R]):
 
     async def retry(self) -> str:
         """Tries a failed transfer again: the handle can be awaited and iterated anew."""
-        if not isinstance(self._state.error, TransferFailed) or not self._future.done():
+        if not isinstance(self._state.error, TransferFailed):
             return await self._command("transfer/retry")
+        # The event comes before the reply, which still belongs to the attempt that failed.
+        await asyncio.wait([self._future])
         before = self._future, self._state
         self._future = self._loop.create_future()
         self._settled_by_event, self._fault = True, None

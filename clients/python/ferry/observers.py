@@ -51,6 +51,9 @@ class Observers:
     def __init__(self) -> None:
         self._by_name: Dict[str, List[Observer]] = {}
 
+    def __len__(self) -> int:
+        return len(self._observers(None))
+
     def add(self, name: str, call: Callable[[Any], Any]) -> Observer:
         """Adds a callback; ValueError names the events there are."""
         _check(name)

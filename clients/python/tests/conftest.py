@@ -73,16 +73,9 @@ def fake(fake_program: Path, recorder: Recorder, tmp_path: Path) -> Callable[...
     return options
 
 
-@pytest.fixture(params=["fake", "real"])
-def sidecar(
-    request: pytest.FixtureRequest,
-    fake: Callable[..., Dict[str, Any]],
-    recorder: Recorder,
-    tmp_path: Path,
-) -> Callable[..., Dict[str, Any]]:
-    """Options of a Ferry that runs the fake, and then the real program on a root of its own."""
-    if request.param == "fake":
-        return lambda **more: fake(**more)
+@pytest.fixture
+def real(recorder: Recorder, tmp_path: Path) -> Callable[..., Dict[str, Any]]:
+    """Options of a Ferry that runs the real program on a root of its own."""
     if not REAL.exists():
         pytest.skip(f"{REAL} is not built")
 
@@ -96,4 +89,11 @@ def sidecar(
         return {"bin": REAL, "env": {"HOME": str(home)}, "config": config, "cwd": tmp_path,
                 "trace": recorder.tracer(), **more}  # fmt: skip
 
+    return options
+
+
+@pytest.fixture(params=["fake", "real"])
+def sidecar(request: pytest.FixtureRequest) -> Callable[..., Dict[str, Any]]:
+    """Options of a Ferry that runs the fake, and then the real program."""
+    options: Callable[..., Dict[str, Any]] = request.getfixturevalue(request.param)
     return options

@@ -23,13 +23,17 @@ from ferry.progress import Display, clip, printable, size, width
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture(params=["fake", "real"])
-def cli(request, fake_program, tmp_path):
+@pytest.fixture
+def real_cli(tmp_path):
     """Runs the command line on one root, or starts it where `wait` is false."""
-    if request.param == "real" and not REAL.exists():
+    if not REAL.exists():
         pytest.skip(f"{REAL} is not built")
-    program = fake_program if request.param == "fake" else REAL
-    return runner(program, tmp_path)
+    return runner(REAL, tmp_path)
+
+
+@pytest.fixture(params=["fake", "real"])
+def cli(request):
+    return request.getfixturevalue(f"{request.param}_cli")
 
 
 @pytest.fixture
@@ -52,14 +56,12 @@ def runner(program, tmp_path):
     return run
 
 
-def test_files_go_to_a_watching_process_and_back(cli, request, tmp_path):
-    if "fake" in request.node.callspec.id:
-        pytest.skip("the fake keeps nothing between processes")
+def test_files_go_to_a_watching_process_and_back(real_cli, tmp_path):
     content = os.urandom(300_000)
     (tmp_path / "a.bin").write_bytes(content)
-    watching = cli("watch", "trip", "--json", "--count", 1, "--download", "inbox", wait=False)
+    watching = real_cli("watch", "trip", "--json", "--count", 1, "--download", "inbox", wait=False)
     assert watching.stderr.readline().startswith(b"watching trip")
-    sent = cli("send", "a.bin", "--channel", "trip", "--message", '{"n": 1}', "--json")
+    sent = real_cli("send", "a.bin", "--channel", "trip", "--message", '{"n": 1}', "--json")
     assert (sent.returncode, sent.stderr) == (0, b"")
     file = json.loads(sent.stdout)
     out, _ = watching.communicate(timeout=30)
@@ -68,28 +70,26 @@ def test_files_go_to_a_watching_process_and_back(cli, request, tmp_path):
     assert got["sha256"] == file["sha256"]
     assert (tmp_path / "inbox" / "a.bin").read_bytes() == content
 
-    listed = cli("list", "trip").stdout.decode()
+    listed = real_cli("list", "trip").stdout.decode()
     assert file["id"] in listed
     assert "293.0 KiB" in listed
-    assert cli("url", "trip", file["id"], "a.bin").stdout.startswith(b"file:///")
-    assert cli("get", "trip", file["id"], "a.bin", "-o", "-").stdout == content
-    assert cli("get", "trip", file["id"], "a.bin", "-o", "inbox").returncode == 1
-    assert cli("get", "trip", file["id"], "a.bin", "-o", "inbox", "--force").returncode == 0
-    assert b'"n": 1' in cli("history", "trip").stdout
-    assert cli("rm", "trip", file["id"], "a.bin").returncode == 0
-    assert cli("list", "trip").stdout == b""
+    assert real_cli("url", "trip", file["id"], "a.bin").stdout.startswith(b"file:///")
+    assert real_cli("get", "trip", file["id"], "a.bin", "-o", "-").stdout == content
+    assert real_cli("get", "trip", file["id"], "a.bin", "-o", "inbox").returncode == 1
+    assert real_cli("get", "trip", file["id"], "a.bin", "-o", "inbox", "--force").returncode == 0
+    assert b'"n": 1' in real_cli("history", "trip").stdout
+    assert real_cli("rm", "trip", file["id"], "a.bin").returncode == 0
+    assert real_cli("list", "trip").stdout == b""
 
 
-def test_objects_go_through_pipes(cli, request):
-    if "fake" in request.node.callspec.id:
-        pytest.skip("the fake keeps nothing between processes")
+def test_objects_go_through_pipes(real_cli):
     content = os.urandom(700_000)
-    assert cli("put", "-", "a/b.bin", stdin=content).returncode == 0
-    assert cli("cat", "a/b.bin").stdout == content
-    assert b"a/b.bin" in cli("ls", "a").stdout
-    assert json.loads(cli("stat", "a/b.bin", "--json").stdout)["size"] == len(content)
-    assert cli("del", "a/b.bin").returncode == 0
-    gone = cli("cat", "a/b.bin")
+    assert real_cli("put", "-", "a/b.bin", stdin=content).returncode == 0
+    assert real_cli("cat", "a/b.bin").stdout == content
+    assert b"a/b.bin" in real_cli("ls", "a").stdout
+    assert json.loads(real_cli("stat", "a/b.bin", "--json").stdout)["size"] == len(content)
+    assert real_cli("del", "a/b.bin").returncode == 0
+    gone = real_cli("cat", "a/b.bin")
     assert gone.returncode == 1
     assert b"ERR_NOT_FOUND" in gone.stderr
 

@@ -161,6 +161,19 @@ def test_a_retry_is_awaited_and_iterated_anew_and_keeps_its_observers(fake):
     asyncio.run(run())
 
 
+def test_a_retry_out_of_the_loop_over_events_is_one_of_the_attempt_that_failed(fake):
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            handle = send(f, "fail-once")
+            async for event in handle:
+                if isinstance(event, ferry.Failure):
+                    assert await handle.retry() == "queued"
+                    break
+            assert (await handle).name == "n.txt"
+
+    asyncio.run(run())
+
+
 def test_observers_are_removed_singly_by_event_and_all(fake):
     async def run():
         async with ferry.Ferry(**fake()) as f:
@@ -194,6 +207,22 @@ def test_observers_are_removed_singly_by_event_and_all(fake):
             assert "never" not in heard
             with pytest.raises(ValueError, match="there are started"):
                 handle.on("upladed", print)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("channel", "left"), [("c", 0), ("reject", 0), ("cancelled", 0), ("fail-once", 1)]
+)
+def test_observers_are_dropped_at_the_end_and_kept_over_a_failure(fake, channel, left):
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            handle = send(f, "hold" if channel == "cancelled" else channel)
+            handle.on("started", lambda event: None)
+            if channel == "cancelled":
+                await handle.cancel()
+            await asyncio.gather(handle, return_exceptions=True)
+            assert len(handle._observers) == left
 
     asyncio.run(run())
 

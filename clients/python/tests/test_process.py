@@ -116,6 +116,14 @@ def test_death_in_the_middle_of_a_transfer_is_told_to_its_handle(fake):
     asyncio.run(run())
 
 
+def test_the_sidecar_is_out_of_reach_of_the_terminals_signals(fake):
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            assert os.getpgid(f.pid) == os.getsid(f.pid) == f.pid
+
+    asyncio.run(run())
+
+
 def test_stderr_is_handed_on_line_by_line(fake):
     lines = []
 

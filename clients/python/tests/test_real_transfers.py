@@ -16,10 +16,8 @@ CONTENT = os.urandom(6 * MIB)
 
 
 @pytest.fixture
-def slow(sidecar, request, tmp_path):
+def slow(real, tmp_path):
     """A client whose uploads take seconds, and a file to send."""
-    if request.node.callspec.params["sidecar"] == "fake":
-        pytest.skip("only the real program moves bytes")
     (tmp_path / "large.bin").write_bytes(CONTENT)
 
     class Slow(ferry.Ferry):
@@ -28,7 +26,7 @@ def slow(sidecar, request, tmp_path):
             await self.set_limits(upload_rate=3 * MIB)
             return self
 
-    return lambda: Slow(**sidecar())
+    return lambda: Slow(**real())
 
 
 async def moving(handle):
