@@ -38,7 +38,7 @@ package enum LocalOperation: Sendable, Equatable {
   case announce(Announcement)
   /// Find stored content.
   case openObject(ObjectReference, ByteRange?)
-  case openFile(channel: String, id: String, name: String)
+  case openFile(FileLocator)
   /// Move it to the target, from where it stands to the end, verify it and put it in place.
   case deliver
 }

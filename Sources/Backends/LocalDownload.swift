@@ -16,7 +16,7 @@ package struct LocalDownload: Backend {
 
   /// Fetches a file of a channel.
   package init(_ download: DownloadFile) {
-    open = .openFile(channel: download.channel, id: download.id, name: download.name)
+    open = .openFile(download.locator)
   }
 
   package mutating func next() -> BackendStep {

@@ -68,6 +68,35 @@ extension Index {
     return found
   }
 
+  /// The file that a URL of this store leads to.
+  func fileKey(url: String) throws(TransferError) -> FileKey {
+    let id = ObjectReference.lastComponent(of: url)
+    guard url == layout.url(id) else {
+      throw TransferError(
+        .invalidReference, "the URL is none of this remote's: use one that file/url gave",
+        field: "/url")
+    }
+    let key = try mapped { () throws(SQLiteError) in
+      try database.first("SELECT channel, name FROM file WHERE id = ?", .text(id)) { row in
+        FileKey(channel: row.text(0), id: id, name: row.text(1))
+      }
+    }
+    guard let key else {
+      throw TransferError(.notFound, "the URL leads to no file: it was deleted")
+    }
+    return key
+  }
+
+  /// The file that a message announced.
+  func fileKey(
+    _ channel: String, _ timetoken: Timetoken
+  ) throws(TransferError) -> FileKey {
+    guard let file = try message(channel, timetoken).file else {
+      throw TransferError(.notFound, "message \(channel):\(timetoken) announces no file")
+    }
+    return FileKey(channel: channel, id: file.id, name: file.name)
+  }
+
   /// Removes a file and its content; what was announced of it stays in the history.
   func deleteFile(_ key: FileKey) throws(TransferError) {
     _ = try file(key)

@@ -37,24 +37,26 @@ extension LocalStore {
     }
   }
 
-  /// Opens a file's content; channel, id and name must all be right.
+  /// Opens a file's content; all that the locator says must be right.
   ///
-  /// - Throws: `ERR_NOT_FOUND`.
+  /// - Throws: `ERR_NOT_FOUND`; `ERR_INVALID_REFERENCE` for a URL that is none of this store's.
   package func openFile(
-    channel: String,
-    id: String,
-    name: String
+    _ locator: FileLocator
   ) async throws(TransferError) -> (content: StoredContent, file: SharedFile) {
-    let key = FileKey(channel: channel, id: id, name: name)
-    return try await read { index throws(TransferError) in
+    try await read { index throws(TransferError) in
+      let key: FileKey
+      switch locator {
+      case .key(let channel, let id, let name):
+        key = FileKey(channel: channel, id: id, name: name)
+      case .url(let url):
+        key = try index.fileKey(url: url)
+      case .message(let channel, let timetoken):
+        key = try index.fileKey(channel, timetoken)
+      }
       let found = try index.file(key)
       let content = try StoredContent(
-        id: id,
-        size: found.size,
-        sha256: found.file.sha256,
-        md5: found.md5,
-        layout: index.layout
-      )
+        id: key.id, size: found.size, sha256: found.file.sha256, md5: found.md5,
+        layout: index.layout)
       return (content, found.file)
     }
   }

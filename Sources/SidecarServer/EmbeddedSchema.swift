@@ -754,7 +754,7 @@ package enum EmbeddedSchema {
     "serverMessage":{"description":"The remote's own words, redacted, at most 1 KiB.","type":"string","maxLength":1024},\#
     "cause":{"type":"object","description":"The failure below this one.","properties":{"code":{"type":"string","pattern":"^ERR_[A-Z0-9_]+$"},"httpStatus":{"type":"integer","minimum":100,"maximum":599}},"required":["code"],"additionalProperties":false},\#
     "transferId":{"$ref":"#/components/schemas/TransferId"},\#
-    "field":{"type":"string","description":"For a bad argument: its JSON pointer in `params` (`/metadata/custom`). For ERR_UNKNOWN_ID: which id (`transferId`)."},\#
+    "field":{"type":"string","description":"For a bad argument: its JSON pointer in `params` (`/metadata/custom`). For ERR_UNKNOWN_ID: the id that is unknown (`/transferId`)."},\#
     "fileUploaded":{"type":"boolean","description":"Every error of an accepted `file/send`: whether the bytes are stored although the whole failed."},\#
     "id":{"type":"string","description":"The id of a file that was stored but not announced; with `name`, for `file/publish`."},\#
     "name":{"type":"string","description":"The name of that file."},\#

@@ -95,11 +95,11 @@ struct Notifier: Sendable {
       tell("failure", error, settlement)
     case .rejected(let error):
       tell("error", error, settlement)
-    case .cancelled:
+    case .cancelled(let error):
       outbox.notify("cancelled") { writer in
         writer.field("transferId", id)
         writer.key("error")
-        TransferError.cancelledTransfer.write(to: &writer, settlement.context)
+        error.write(to: &writer, settlement.context)
         writer.field("loaded", settlement.loaded)
         writer.field("resumable", false)
       }

@@ -54,7 +54,9 @@ struct ProgressReporter: Sendable {
   /// The closing report of a transfer that has reported before and not yet its end.
   func last(of slot: ProgressSlot) -> Report? {
     let told = slot.reported.withLock { $0 }
-    guard told.isTold, told.attempt == slot.attempt, told.loaded != slot.loaded else { return nil }
+    guard told.isTold, told.attempt == slot.attempt,
+      told.loaded != slot.loaded || told.total != slot.total
+    else { return nil }
     return slot.report(at: .now)
   }
 }
@@ -86,6 +88,7 @@ extension ProgressSlot {
       told.loaded = loaded
       told.at = now
       told.isTold = true
+      told.total = total
       return ProgressReporter.Report(slot: self, loaded: loaded, rate: told.rate)
     }
   }

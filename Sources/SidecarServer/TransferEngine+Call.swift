@@ -36,10 +36,8 @@ extension Call {
     switch settlement.outcome {
     case .succeeded(let result):
       succeed { $0.result(result, of: settlement.id, remote: remote) }
-    case .failed(let error), .rejected(let error):
+    case .failed(let error), .rejected(let error), .cancelled(let error):
       fail(error.rpc(settlement.context))
-    case .cancelled:
-      fail(TransferError.cancelledTransfer.rpc(settlement.context))
     }
   }
 }
@@ -53,9 +51,4 @@ extension TransferSettlement {
     case .cancelled: .init(transferID: id, attempt: attempt, loaded: loaded, resumable: false)
     }
   }
-}
-
-extension TransferError {
-  /// The end of a cancelled transfer.
-  static let cancelledTransfer = TransferError(.cancelled, "The transfer was cancelled.")
 }

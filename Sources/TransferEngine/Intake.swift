@@ -36,6 +36,7 @@ struct Intake {
       }
     } catch {
       finding.rejection = error.during(.prepare)
+      finding.rejection?.fileUploaded = spec.announces ? false : nil
     }
     return finding
   }

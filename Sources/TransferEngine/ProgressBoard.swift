@@ -37,6 +37,8 @@ package final class ProgressSlot: Sendable {
     package var attempt: Int
     /// Whether any of this attempt was told.
     package var isTold = false
+    /// What was told as the total.
+    package var total: Int64?
     /// Smoothed, bytes per second.
     package var rate: Double = 0
 

@@ -13,6 +13,9 @@ package final class RateLimiter: Sendable {
     var paid: ContinuousClock.Instant
   }
 
+  /// How far ahead of its payment the smallest piece may go.
+  private static let credit: Duration = .milliseconds(250)
+
   /// A limiter of a number of bytes per second; nil: no cap.
   package init(rate: Int64?) {
     state = Mutex(State(rate: rate, paid: .now))
@@ -36,13 +39,17 @@ package final class RateLimiter: Sendable {
   }
 
   /// Waits until a number of bytes may move.
+  ///
+  /// A piece smaller than a slice may be taken on credit, the more the smaller it is: tiny files
+  /// do not queue behind the slices of large ones, and what they take is paid by whoever is next.
   /// - Throws: `CancellationError` when the task is cancelled meanwhile.
   func take(_ bytes: Int) async throws {
     let until: ContinuousClock.Instant? = state.withLock { state in
       guard let rate = state.rate else { return nil }
       let start = max(state.paid, .now)
       state.paid = start + .nanoseconds(Int64(Double(bytes) / Double(rate) * 1e9))
-      return start
+      let sliceShare = min(1, Double(bytes) / Double(max(1, rate / 10)))
+      return start - Self.credit * (1 - sliceShare)
     }
     guard let until, until > .now else { return }
     try await Task.sleep(until: until, clock: .continuous)

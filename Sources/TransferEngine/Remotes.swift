@@ -8,6 +8,7 @@ package final class Remotes: Sendable {
   private let configuration: Configuration
   private let stores = Mutex<[String: LocalStore]>([:])
   private let ownRates: [String: Rates]
+  private let traffic: [String: RemoteTraffic]
 
   /// The caps that hold for one remote beside the global ones.
   struct Rates: Sendable {
@@ -18,6 +19,7 @@ package final class Remotes: Sendable {
   /// Opens nothing.
   package init(configuration: Configuration) {
     self.configuration = configuration
+    traffic = configuration.remotes.reduce(into: [:]) { $0[$1.name] = RemoteTraffic() }
     let global = configuration.limits
     ownRates = configuration.remotes.reduce(into: [:]) { rates, remote in
       let own = remote.limits
@@ -29,6 +31,9 @@ package final class Remotes: Sendable {
       )
     }
   }
+
+  /// What went through a remote.
+  package func traffic(of name: String) -> RemoteTraffic? { traffic[name] }
 
   /// The caps of a remote that has its own.
   func rates(of name: String) -> Rates? { ownRates[name] }
@@ -43,6 +48,12 @@ package final class Remotes: Sendable {
   /// - Throws: `ERR_INVALID_ARGUMENT` for a name that is not configured.
   package func limits(of name: String) throws(TransferError) -> Limits {
     try remote(name).limits
+  }
+
+  /// The slots a remote has; where it sets none of its own, as many as all remotes together.
+  func concurrency(of name: String) throws(TransferError) -> Int {
+    let own = try limits(of: name).concurrency
+    return own == configuration.limits.concurrency ? .max : own
   }
 
   /// The disk of an embedded remote.
@@ -77,5 +88,23 @@ package final class Remotes: Sendable {
       "There is no remote \"\(name)\"; the configuration has: \(names).",
       field: "/remote"
     )
+  }
+}
+
+/// What went through one remote since the start.
+package final class RemoteTraffic: Sendable {
+  private let up = Atomic<Int64>(0)
+  private let down = Atomic<Int64>(0)
+
+  /// Bytes sent to the remote.
+  package var bytesUp: Int64 { up.load(ordering: .relaxed) }
+  /// Bytes fetched from the remote.
+  package var bytesDown: Int64 { down.load(ordering: .relaxed) }
+
+  func count(_ bytes: Int, _ direction: TransferDirection) {
+    switch direction {
+    case .upload: up.add(Int64(bytes), ordering: .relaxed)
+    case .download: down.add(Int64(bytes), ordering: .relaxed)
+    }
   }
 }

@@ -35,7 +35,7 @@ package struct TransferSettlement: Sendable {
     case succeeded(TransferResult)
     case failed(TransferError)
     case rejected(TransferError)
-    case cancelled
+    case cancelled(TransferError)
   }
 }
 

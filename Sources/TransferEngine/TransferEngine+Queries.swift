@@ -15,6 +15,19 @@ extension TransferEngine {
     }
   }
 
+  /// Queued and running transfers of each remote.
+  package var activity: [String: (queued: Int, running: Int)] {
+    state.withLock { state in
+      state.records.values.reduce(into: [:]) { counts, record in
+        switch record.machine.visible {
+        case .queued: counts[record.spec.remote, default: (0, 0)].queued += 1
+        case .running: counts[record.spec.remote, default: (0, 0)].running += 1
+        case .paused, .succeeded, .failed, .rejected, .cancelled, .interrupted: break
+        }
+      }
+    }
+  }
+
   /// Everything known of a transfer.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func snapshot(of id: TransferID) throws(TransferError) -> TransferSnapshot {
@@ -24,13 +37,14 @@ extension TransferEngine {
     return snapshot
   }
 
-  /// Transfers in the order they were accepted, those in a state where one is given.
+  /// Transfers in the order they were accepted, of one state or remote where one is given.
   /// - Parameters:
   ///   - limit: at most so many, at least 1.
   ///   - next: what the page before gave; nil for the first.
   /// - Throws: `ERR_INVALID_ARGUMENT` for a `next` that no page gave.
   package func list(
     state wanted: TransferState?,
+    remote: String?,
     limit: Int,
     next: String?
   ) throws(TransferError) -> TransferPage {
@@ -44,7 +58,10 @@ extension TransferEngine {
     }
     let records = state.withLock { state in
       state.records.values
-        .filter { $0.number > after && (wanted == nil || $0.machine.visible == wanted) }
+        .filter { record in
+          record.number > after && (wanted == nil || record.machine.visible == wanted)
+            && (remote == nil || record.spec.remote == remote)
+        }
         .sorted { $0.number < $1.number }
     }
     let page = records.prefix(limit)

@@ -108,7 +108,7 @@ extension TransferEngine {
         runEnd = .succeeded
       case .failed(let error):
         record.error = error
-        runEnd = .failed(rejected: record.slot.loaded == 0 && error.code.rejects)
+        runEnd = .failed(rejected: error.phase == .prepare && error.code.rejects)
       case .stopped:
         runEnd = .stopped
       }
@@ -127,6 +127,8 @@ extension TransferEngine {
     if end == .cancelled {
       state.queue.remove(id, remote: record.spec.remote, size: record.size)
       record.error = TransferError(.cancelled, "The transfer was cancelled.")
+      // What a cancelled send had stored is removed again.
+      record.error?.fileUploaded = record.spec.announces ? false : nil
     }
     if let error = record.error { record.pipe?.fail(error) }
     state.remember(settled: id, as: end)

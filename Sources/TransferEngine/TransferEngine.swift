@@ -34,6 +34,7 @@ package final class TransferEngine: Sendable {
   /// - Throws: `ERR_DUPLICATE_TRANSFER`, `ERR_SHUTTING_DOWN`, `ERR_CONFIG`.
   package func submit(_ spec: TransferSpec, waiter: Waiter) throws(TransferError) {
     let limits = try remotes.limits(of: spec.remote)
+    let concurrency = try remotes.concurrency(of: spec.remote)
     let intake = Intake(limits: limits).inspect(spec)
     var spec = spec
     spec.origin.sourceIdentity = intake.sourceIdentity
@@ -44,7 +45,7 @@ package final class TransferEngine: Sendable {
       if state.records[spec.id] != nil {
         try join(spec, waiter, &state)
       } else {
-        add(spec, waiter, intake, concurrency: limits.concurrency, &state)
+        add(spec, waiter, intake, concurrency: concurrency, &state)
       }
     }
   }

@@ -46,7 +46,8 @@ struct TransferRecord {
       guard let error else { return nil }
       outcome = .rejected(error)
     case .cancelled:
-      outcome = .cancelled
+      guard let error else { return nil }
+      outcome = .cancelled(error)
     case .queued, .running, .paused, .interrupted:
       return nil
     }

@@ -92,7 +92,8 @@ extension TransferRun {
       throw TransferError(
         .downloadSizeExceeded,
         "The content has \(range.count) bytes and inline content may have \(maxSize); use a path, "
-          + "a temporary file or a stream as target."
+          + "a temporary file or a stream as target.",
+        phase: .prepare
       )
     }
     try await forEachPiece(of: content, Self.streamPiece) { piece in

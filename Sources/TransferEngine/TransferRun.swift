@@ -15,6 +15,7 @@ actor TransferRun {
   let pipe: StreamPipe?
   let remotes: Remotes
   let environment: RunEnvironment
+  private let traffic: RemoteTraffic?
   private var backend: any Backend
 
   // What an upload has in hand.
@@ -52,6 +53,7 @@ actor TransferRun {
     self.pipe = pipe
     self.remotes = remotes
     self.environment = environment
+    traffic = remotes.traffic(of: spec.remote)
     switch spec.operation {
     case .putObject(let put): backend = LocalUpload(put)
     case .sendFile(let send): backend = LocalUpload(send)
@@ -70,7 +72,11 @@ actor TransferRun {
           return .succeeded(result)
         case .local(let operation):
           try stopIfAsked()
-          backend.receive(try await perform(operation))
+          do throws(TransferError) {
+            backend.receive(try await perform(operation))
+          } catch {
+            throw error.during(operation.phase)
+          }
         }
       }
     } catch {
@@ -132,6 +138,7 @@ actor TransferRun {
   func advance(by bytes: Int) {
     offset += Int64(bytes)
     slot.set(loaded: offset)
+    traffic?.count(bytes, spec.direction)
   }
 
   private func perform(_ operation: LocalOperation) async throws(TransferError) -> StepOutcome {
@@ -148,17 +155,13 @@ actor TransferRun {
     case .publishFile(let channel, let name, let contentType):
       return try await publish(in: store, on: channel, name: name, contentType: contentType)
     case .announce(let announcement):
-      do throws(TransferError) {
-        return .announced(try await store.announce(announcement))
-      } catch {
-        throw error.during(.publish)
-      }
+      return .announced(try await store.announce(announcement))
     case .openObject(let reference, let range):
       let (content, metadata) = try await store.openObject(reference)
       try open(content, range: range)
       return .opened(metadata)
-    case .openFile(let channel, let id, let name):
-      try open(await store.openFile(channel: channel, id: id, name: name).content, range: nil)
+    case .openFile(let locator):
+      try open(await store.openFile(locator).content, range: nil)
       return .opened(nil)
     case .deliver:
       return .delivered(try await deliver())
@@ -180,8 +183,8 @@ actor TransferRun {
 
   /// The error as hosts see it: placed in a phase, and for `file/send` with what is stored.
   private func explained(_ error: TransferError) -> TransferError {
-    var error = error.during(spec.direction == .upload ? .upload : .download)
-    guard case .sendFile = spec.operation else { return error }
+    guard spec.announces else { return error }
+    var error = error
     guard let file = backend.unannounced else {
       error.fileUploaded = false
       return error
@@ -197,5 +200,18 @@ actor TransferRun {
     failure.fileID = file.id
     failure.fileName = file.name
     return failure
+  }
+}
+
+extension LocalOperation {
+  /// Where a transfer stands while this is done; before `upload` and `download` nothing has moved.
+  fileprivate var phase: TransferError.Phase {
+    switch self {
+    case .stage, .openObject, .openFile: .prepare
+    case .fill: .upload
+    case .publishObject, .publishFile: .finish
+    case .announce: .publish
+    case .deliver: .download
+    }
   }
 }

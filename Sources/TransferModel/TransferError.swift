@@ -22,6 +22,8 @@ package struct TransferError: Error, Sendable, Equatable {
   package var field: String?
   /// The failure below this one.
   package var cause: Cause?
+  /// The protocol versions that could have been asked for.
+  package var supported: [Int]?
   /// Whether the bytes were stored although the whole failed (file/send).
   package var fileUploaded: Bool?
   /// Id and name of a file that was stored but not announced.

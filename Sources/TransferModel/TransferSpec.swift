@@ -38,6 +38,14 @@ package struct TransferSpec: Sendable {
     }
   }
 
+  /// Whether it ends with an announcement, and its errors tell what is stored.
+  package var announces: Bool {
+    switch operation {
+    case .sendFile: true
+    case .putObject, .getObject, .downloadFile: false
+    }
+  }
+
   /// Where an upload's bytes come from; nil for downloads.
   package var source: TransferSource? {
     switch operation {
@@ -70,7 +78,7 @@ package struct TransferSpec: Sendable {
     switch operation {
     case .putObject, .getObject: nil
     case .sendFile(let send): send.channel
-    case .downloadFile(let download): download.channel
+    case .downloadFile(let download): download.locator.channel
     }
   }
 }
@@ -161,17 +169,30 @@ package struct GetObject: Sendable {
 
 /// Fetches a file of a channel.
 package struct DownloadFile: Sendable {
-  package var channel: String
-  package var id: String
-  package var name: String
+  package var locator: FileLocator
   package var target: TransferTarget
 
   /// Makes a download.
-  package init(channel: String, id: String, name: String, target: TransferTarget) {
-    self.channel = channel
-    self.id = id
-    self.name = name
+  package init(_ locator: FileLocator, target: TransferTarget) {
+    self.locator = locator
     self.target = target
+  }
+}
+
+/// The three ways to name a file that was shared.
+package enum FileLocator: Sendable, Equatable {
+  case key(channel: String, id: String, name: String)
+  /// As the remote gave it.
+  case url(String)
+  /// The message that announced it.
+  case message(channel: String, Timetoken)
+
+  /// The channel, where the locator names it.
+  package var channel: String? {
+    switch self {
+    case .key(let channel, _, _), .message(let channel, _): channel
+    case .url: nil
+    }
   }
 }
 

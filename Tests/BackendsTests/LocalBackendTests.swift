@@ -5,17 +5,27 @@ import TransferModel
 @Suite("A local transfer's conversation")
 struct LocalBackendTests {
   static let metadata = ObjectMetadata(
-    fullPath: "a/b", size: 3, settable: SettableMetadata(contentType: "text/plain"),
-    createdMs: 1, updatedMs: 1, etag: "e")
+    fullPath: "a/b",
+    size: 3,
+    settable: SettableMetadata(contentType: "text/plain"),
+    createdMs: 1,
+    updatedMs: 1,
+    etag: "e"
+  )
   static let file = SharedFile(id: "f1", name: "x.txt", size: 3)
   static let put = PutObject(
     reference: ObjectReference(path: "a/b"),
     settable: SettableMetadata(contentType: "text/plain"),
-    condition: WriteCondition(ifNoneMatch: "*"), source: .bytes([1, 2, 3]))
+    condition: WriteCondition(ifNoneMatch: "*"),
+    source: .bytes([1, 2, 3])
+  )
   static let send = SendFile(
-    channel: "c", name: "x.txt", contentType: "text/plain",
+    channel: "c",
+    name: "x.txt",
+    contentType: "text/plain",
     announcement: Announcement(channel: "c", fileID: "", fileName: "x.txt", ttlHours: 5),
-    source: .bytes([1, 2, 3]))
+    source: .bytes([1, 2, 3])
+  )
 
   /// Plays outcomes one after the other and returns the steps between them.
   static func steps<B: Backend>(_ backend: inout B, _ outcomes: [StepOutcome]) -> [BackendStep] {
@@ -31,13 +41,16 @@ struct LocalBackendTests {
   func putting() {
     var backend = LocalUpload(Self.put)
     let steps = Self.steps(
-      &backend, [.staged, .filled, .objectPublished(Self.metadata, url: "file:///x")])
+      &backend,
+      [.staged, .filled, .objectPublished(Self.metadata, url: "file:///x")]
+    )
     #expect(
       steps == [
         .local(.stage), .local(.fill),
         .local(.publishObject(Self.put.reference, Self.put.settable, Self.put.condition)),
         .done(.stored(.init(metadata: Self.metadata, url: "file:///x"))),
-      ])
+      ]
+    )
   }
 
   @Test("Sending a file announces it under the id that the remote gave")
@@ -45,15 +58,20 @@ struct LocalBackendTests {
     var backend = LocalUpload(Self.send)
     let steps = Self.steps(
       &backend,
-      [.staged, .filled, .filePublished(Self.file, url: "u"), .announced(Timetoken(7))])
+      [.staged, .filled, .filePublished(Self.file, url: "u"), .announced(Timetoken(7))]
+    )
     var announcement = Self.send.announcement
     announcement.fileID = "f1"
-    #expect(steps[2] == .local(.publishFile(channel: "c", name: "x.txt", contentType: "text/plain")))
+    #expect(
+      steps[2] == .local(.publishFile(channel: "c", name: "x.txt", contentType: "text/plain"))
+    )
     #expect(steps[3] == .local(.announce(announcement)))
     #expect(
       steps[4]
         == .done(
-          .shared(.init(channel: "c", file: Self.file, timetoken: Timetoken(7), url: "u"))))
+          .shared(.init(channel: "c", file: Self.file, timetoken: Timetoken(7), url: "u"))
+        )
+    )
   }
 
   @Test("A retry begins anew, but never stores twice what the remote has")
@@ -77,11 +95,19 @@ struct LocalBackendTests {
   @Test("A download opens, delivers, and reports the object's metadata")
   func downloading() {
     let get = GetObject(
-      reference: ObjectReference(path: "a/b"), range: ByteRange(offset: 1, length: 2),
-      target: .temporary)
+      reference: ObjectReference(path: "a/b"),
+      range: ByteRange(offset: 1, length: 2),
+      target: .temporary
+    )
     var backend = LocalDownload(get)
     let download = TransferResult.Download(
-      path: "/t", isTemporary: true, size: 2, sha256: nil, metadata: nil, data: nil)
+      path: "/t",
+      isTemporary: true,
+      size: 2,
+      sha256: nil,
+      metadata: nil,
+      data: nil
+    )
     let steps = Self.steps(&backend, [.opened(Self.metadata), .delivered(download)])
     var expected = download
     expected.metadata = Self.metadata
@@ -89,6 +115,7 @@ struct LocalBackendTests {
       steps == [
         .local(.openObject(get.reference, get.range)), .local(.deliver),
         .done(.downloaded(expected)),
-      ])
+      ]
+    )
   }
 }

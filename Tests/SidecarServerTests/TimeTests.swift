@@ -14,7 +14,8 @@ struct TimeTests {
       (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
       (1_796_029_759_530, "2026-11-30T09:09:19.530Z"),
       (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
-    ] as [(Int64, String)])
+    ] as [(Int64, String)]
+  )
   func text(ms: Int64, expected: String) {
     #expect(Time.text(ms) == expected)
   }
@@ -24,7 +25,8 @@ struct TimeTests {
     arguments: [
       (0, 0, 100), (0, 5, 0), (1, 3, 33), (999_999, 1_000_000, 99), (5, 5, 100),
       (Int64.max - 1, Int64.max, 99),
-    ] as [(Int64, Int64, Int)])
+    ] as [(Int64, Int64, Int)]
+  )
   func percentage(loaded: Int64, total: Int64, expected: Int) {
     #expect(percent(loaded, of: total) == expected)
   }

@@ -8,7 +8,9 @@ struct AdmissionQueueTests {
   static func id(_ text: String) throws -> TransferID { try #require(TransferID(text)) }
 
   static func queue(
-    _ concurrency: Int, _ waiting: [(String, String, AdmissionQueue.Size)], perRemote: Int = 64
+    _ concurrency: Int,
+    _ waiting: [(String, String, AdmissionQueue.Size)],
+    perRemote: Int = 64
   ) throws -> AdmissionQueue {
     var queue = AdmissionQueue(concurrency: concurrency)
     for (name, remote, size) in waiting {
@@ -34,7 +36,9 @@ struct AdmissionQueueTests {
   @Test("Remotes take turns")
   func turns() throws {
     var queue = try Self.queue(
-      4, [("a1", "a", .small), ("a2", "a", .small), ("a3", "a", .small), ("b1", "b", .small)])
+      4,
+      [("a1", "a", .small), ("a2", "a", .small), ("a3", "a", .small), ("b1", "b", .small)]
+    )
     #expect(Self.admitted(&queue) == ["a1", "b1", "a2", "a3"])
   }
 
@@ -45,7 +49,8 @@ struct AdmissionQueueTests {
       [
         ("L1", "r", .large), ("L2", "r", .large), ("L3", "r", .large), ("s1", "r", .small),
         ("s2", "r", .small), ("s3", "r", .small),
-      ])
+      ]
+    )
     #expect(Set(Self.admitted(&queue)) == ["L1", "L2", "s1", "s2"])
     queue.release(remote: "r", size: .large)
     #expect(Self.admitted(&queue) == ["L3"], "the large share is free again")
@@ -87,7 +92,8 @@ struct AdmissionQueueTests {
     var queue = try Self.queue(
       1,
       (0..<AdmissionQueue.hostedSlots + 1).map { ("h\($0)", "r", .hosted) }
-        + [("s1", "r", .small)])
+        + [("s1", "r", .small)]
+    )
     let admitted = Self.admitted(&queue)
     #expect(admitted.count == AdmissionQueue.hostedSlots + 1)
     #expect(admitted.contains("s1"))
@@ -124,7 +130,8 @@ struct AdmissionQueueTests {
     arguments: [
       (0, false, .small), (1 << 20, false, .small), ((1 << 20) + 1, false, .large),
       (nil, false, .large), (5, true, .hosted),
-    ] as [(Int64?, Bool, AdmissionQueue.Size)])
+    ] as [(Int64?, Bool, AdmissionQueue.Size)]
+  )
   func sizes(bytes: Int64?, isHosted: Bool, size: AdmissionQueue.Size) {
     #expect(AdmissionQueue.size(ofBytes: bytes, isHosted: isHosted) == size)
   }

@@ -59,7 +59,8 @@ struct StreamPipeTests {
     pipe.read(upTo: 9, received: told.received("r2"))
     pipe.write([2], taken: told.taken("w2"))
     #expect(
-      told.all == ["r1 [1]", "w1 taken", "r2 end", "w2 ERR_INVALID_ARGUMENT"])
+      told.all == ["r1 [1]", "w1 taken", "r2 end", "w2 ERR_INVALID_ARGUMENT"]
+    )
   }
 
   @Test("A failure reaches everyone who waits and everyone who comes")

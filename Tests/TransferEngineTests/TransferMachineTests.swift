@@ -41,81 +41,111 @@ struct TransferMachineTests {
 
   static let rows: [Row] = [
     Row(
-      "runs to its end", .succeeded,
-      [(.admit, start), (.ended(.succeeded), .settle(.succeeded))]),
+      "runs to its end",
+      .succeeded,
+      [(.admit, start), (.ended(.succeeded), .settle(.succeeded))]
+    ),
     Row(
-      "fails, is retried, succeeds", .succeeded,
+      "fails, is retried, succeeds",
+      .succeeded,
       [
         (.admit, start), (.ended(.failed(rejected: false)), .settle(.failed)),
         (.retry, .enqueue(resumed: false)), (.admit, .start(attempt: 2, announces: true)),
         (.ended(.succeeded), .settle(.succeeded)),
-      ]),
+      ]
+    ),
     Row(
-      "is refused before a byte moved, and a retry does nothing", .rejected,
-      [(.admit, start), (.ended(.failed(rejected: true)), .settle(.rejected)), (.retry, .none)]),
+      "is refused before a byte moved, and a retry does nothing",
+      .rejected,
+      [(.admit, start), (.ended(.failed(rejected: true)), .settle(.rejected)), (.retry, .none)]
+    ),
     Row("is rejected before it is queued", .rejected, [(.reject, .settle(.rejected))]),
     Row(
-      "is paused while queued", .queued,
-      [(.pause, .pause), (.pause, .none), (.resume, .enqueue(resumed: true))]),
+      "is paused while queued",
+      .queued,
+      [(.pause, .pause), (.pause, .none), (.resume, .enqueue(resumed: true))]
+    ),
     Row(
-      "is paused while running and goes on within the attempt", .succeeded,
+      "is paused while running and goes on within the attempt",
+      .succeeded,
       [
         (.admit, start), (.pause, .stop), (.ended(.stopped), .pause),
         (.resume, .enqueue(resumed: true)), (.admit, again),
         (.ended(.succeeded), .settle(.succeeded)),
-      ]),
+      ]
+    ),
     Row(
-      "is paused and resumed before its run has stopped", .running,
+      "is paused and resumed before its run has stopped",
+      .running,
       [
         (.admit, start), (.pause, .stop), (.resume, .none),
         (.ended(.stopped), .pauseAndEnqueue), (.admit, again),
-      ]),
+      ]
+    ),
     Row(
-      "is paused, resumed and paused again before its run has stopped", .paused,
+      "is paused, resumed and paused again before its run has stopped",
+      .paused,
       [
         (.admit, start), (.pause, .stop), (.resume, .none), (.pause, .none),
         (.ended(.stopped), .pause),
-      ]),
+      ]
+    ),
     Row(
-      "is paused too late", .succeeded,
-      [(.admit, start), (.pause, .stop), (.ended(.succeeded), .settle(.succeeded))]),
+      "is paused too late",
+      .succeeded,
+      [(.admit, start), (.pause, .stop), (.ended(.succeeded), .settle(.succeeded))]
+    ),
     Row(
-      "fails while being paused", .failed,
+      "fails while being paused",
+      .failed,
       [
         (.admit, start), (.pause, .stop),
         (.ended(.failed(rejected: false)), .settle(.failed)),
-      ]),
+      ]
+    ),
     Row("is cancelled while queued", .cancelled, [(.cancel, .settle(.cancelled))]),
     Row(
-      "is cancelled while running", .cancelled,
+      "is cancelled while running",
+      .cancelled,
       [
         (.admit, start), (.cancel, .stop), (.cancel, .none),
         (.ended(.stopped), .settle(.cancelled)), (.cancel, .none), (.retry, .none),
-      ]),
+      ]
+    ),
     Row(
-      "is cancelled while being paused", .cancelled,
+      "is cancelled while being paused",
+      .cancelled,
       [
         (.admit, start), (.pause, .stop), (.cancel, .none),
         (.ended(.stopped), .settle(.cancelled)),
-      ]),
+      ]
+    ),
     Row(
-      "is cancelled while paused", .cancelled,
-      [(.pause, .pause), (.cancel, .settle(.cancelled)), (.resume, .none)]),
+      "is cancelled while paused",
+      .cancelled,
+      [(.pause, .pause), (.cancel, .settle(.cancelled)), (.resume, .none)]
+    ),
     Row(
-      "is cancelled too late", .succeeded,
-      [(.admit, start), (.cancel, .stop), (.ended(.succeeded), .settle(.succeeded))]),
+      "is cancelled too late",
+      .succeeded,
+      [(.admit, start), (.cancel, .stop), (.ended(.succeeded), .settle(.succeeded))]
+    ),
     Row(
-      "fails while being cancelled: nobody waits for the reason", .cancelled,
+      "fails while being cancelled: nobody waits for the reason",
+      .cancelled,
       [
         (.admit, start), (.cancel, .stop),
         (.ended(.failed(rejected: false)), .settle(.cancelled)),
-      ]),
+      ]
+    ),
     Row(
-      "hears nothing after its end", .succeeded,
+      "hears nothing after its end",
+      .succeeded,
       [
         (.admit, start), (.ended(.succeeded), .settle(.succeeded)), (.pause, .none),
         (.resume, .none), (.cancel, .none), (.retry, .none), (.admit, .none),
-      ]),
+      ]
+    ),
   ]
 
   @Test(arguments: rows)

@@ -9,7 +9,8 @@ struct ObjectReferenceTests {
       ("", ""), ("/", ""), ("//////", ""), ("/path///to////object///", "path/to/object"),
       ("foo/..", "foo/.."), ("..", ".."), (".", "."), ("a b/ü", "a b/ü"), ("%2F", "%2F"),
       ("e\u{301}/x", "e\u{301}/x"),
-    ])
+    ]
+  )
   func normalisation(path: String, expected: String) {
     #expect(ObjectReference(path: path).fullPath == expected)
   }
@@ -18,7 +19,8 @@ struct ObjectReferenceTests {
     "Parent and name",
     arguments: [
       ("a/b/c", "a/b", "c"), ("a", "", "a"), ("", nil, ""), ("é", "", "é"),
-    ] as [(String, String?, String)])
+    ] as [(String, String?, String)]
+  )
   func parentAndName(path: String, parent: String?, name: String) {
     let reference = ObjectReference(path: path)
     #expect(reference.parent?.fullPath == parent)
@@ -42,7 +44,8 @@ struct ContentTypeTests {
       ("a.png", "image/png"), ("A.PNG", "image/png"), ("x/y.tar.gz", "application/gzip"),
       ("noext", nil), (".profile", nil), ("a.", nil), ("a.unknownext", nil),
       ("dir.png/file", nil),
-    ] as [(String, String?)])
+    ] as [(String, String?)]
+  )
   func byName(name: String, type: String?) {
     #expect(ContentType.ofName(name) == type)
   }
@@ -82,7 +85,8 @@ struct IdentifierTests {
     arguments: [
       ("", false), ("a", true), (String(repeating: "x", count: 128), true),
       (String(repeating: "x", count: 129), false), ("a\nb", false), ("日本", true),
-    ])
+    ]
+  )
   func transferID(text: String, isValid: Bool) {
     #expect((TransferID(text) != nil) == isValid)
   }
@@ -92,7 +96,8 @@ struct IdentifierTests {
     arguments: [
       ("17960297595486438", true), ("0", true), ("", false), ("-1", false), ("1.5", false),
       ("99999999999999999999", false), ("１", false),
-    ])
+    ]
+  )
   func timetoken(text: String, isValid: Bool) {
     #expect((Timetoken(text) != nil) == isValid)
     if isValid { #expect(Timetoken(text)?.description == text) }

@@ -9,35 +9,49 @@ struct FileDownload: TransferMethod {
 
   struct Params: Sendable {
     var remote: String?
-    var channel: String
-    var id: String
-    var name: String
+    var locator: FileLocator
     var target: TargetParams
     var options: TransferOptions
   }
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
     let remote = try fields.remote()
-    // Known to the protocol for remotes whose files have no id or are encrypted.
-    for (name, why) in [
-      ("url", "local files are named by channel, id and name"),
-      ("messageId", "local files are named by channel, id and name"),
-      ("cipherKey", "local remotes do not encrypt"),
-    ] where try fields.optionalString(name) != nil {
-      throw fields.error(name, "is not for local remotes: \(why)")
+    let locator = try locator(&fields)
+    if try fields.optionalString("cipherKey") != nil {
+      throw fields.error("cipherKey", "is for remotes that encrypt; local ones do not")
     }
-    let channel = try fields.channel()
-    let id = try fields.string("id")
-    let name = try fields.string("name")
     let target = try TargetParams(&fields)
     return try Params(
       remote: remote,
-      channel: channel,
-      id: id,
-      name: name,
+      locator: locator,
       target: target,
       options: TransferOptions(&fields, isStream: target.isStream)
     )
+  }
+
+  /// One of: `channel`, `id` and `name`; `url`; `messageId`.
+  private static func locator(_ fields: inout JSONFields) throws(JSONError) -> FileLocator {
+    let channel = try fields.optionalString("channel")
+    let id = try fields.optionalString("id")
+    let name = try fields.optionalString("name")
+    let url = try fields.optionalString("url")
+    let messageID = try fields.optionalString("messageId")
+    switch (id, name, url, messageID) {
+    case (nil, nil, let url?, nil):
+      return .url(url)
+    case (nil, nil, nil, let messageID?):
+      let key = try MessageKey(messageID, &fields)
+      return .message(channel: key.channel, key.timetoken)
+    case (let id?, let name?, nil, nil):
+      guard let channel else { throw fields.missing("channel") }
+      return .key(channel: channel, id: id, name: name)
+    case (.some, nil, nil, nil):
+      throw fields.missing("name")
+    case (nil, _, nil, nil):
+      throw fields.missing("id", ", or url or messageId instead of it")
+    case (_, _, .some, _), (_, _, _, .some):
+      throw fields.error("id", "name the file by id and name, or by url, or by messageId")
+    }
   }
 
   func options(of params: Params) -> TransferOptions { params.options }
@@ -49,9 +63,7 @@ struct FileDownload: TransferMethod {
   ) throws(TransferError) -> TransferOperation {
     .downloadFile(
       DownloadFile(
-        channel: params.channel,
-        id: params.id,
-        name: params.name,
+        params.locator,
         target: try params.target.target(
           relativeTo: settings.rootPath,
           inlineLimit: settings.inlineLimit

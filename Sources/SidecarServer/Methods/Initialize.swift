@@ -101,12 +101,13 @@ struct Initialize: ImmediateMethod {
     if let versions = params.protocolVersions,
       !versions.contains(Int64(Server.protocolVersion))
     {
-      throw TransferError(
+      var error = TransferError(
         .unsupported,
         "This ferry speaks protocol version \(Server.protocolVersion); install a client or a "
-          + "ferry that fits.",
-        field: "/protocolVersions"
+          + "ferry that fits."
       )
+      error.supported = [Server.protocolVersion]
+      throw error
     }
     var configuration = server.configuration
     if let config = params.config {

@@ -36,8 +36,12 @@ struct MessageKey: Sendable {
   var timetoken: Timetoken
 
   init(_ fields: inout JSONFields) throws(JSONError) {
-    remote = try fields.remote()
-    let id = try fields.string("messageId")
+    let remote = try fields.remote()
+    try self.init(fields.string("messageId"), &fields)
+    self.remote = remote
+  }
+
+  init(_ id: String, _ fields: inout JSONFields) throws(JSONError) {
     guard let colon = id.utf8.lastIndex(of: UInt8(ascii: ":")), colon != id.startIndex,
       let timetoken = Timetoken(String(id[id.utf8.index(after: colon)...]))
     else {

@@ -35,9 +35,18 @@ struct ServerStats: ImmediateMethod {
           writer.field(state.rawValue, counts[state] ?? 0)
         }
       }
+      let activity = server.sharingIfAny?.engine.activity ?? [:]
       writer.object("remotes") { writer in
         for remote in server.configuration.remotes {
-          writer.object(remote.name) { $0.field("kind", remote.kind.rawValue) }
+          let traffic = server.sharingIfAny?.engine.remotes.traffic(of: remote.name)
+          writer.object(remote.name) { writer in
+            writer.field("queued", activity[remote.name]?.queued ?? 0)
+            writer.field("running", activity[remote.name]?.running ?? 0)
+            writer.field("bytesUp", traffic?.bytesUp ?? 0)
+            writer.field("bytesDown", traffic?.bytesDown ?? 0)
+            // Local work is not tried again by itself.
+            writer.field("retries", 0)
+          }
         }
       }
       writer.endObject()

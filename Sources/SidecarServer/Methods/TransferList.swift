@@ -9,6 +9,7 @@ struct TransferList: ImmediateMethod {
   let server: Server
 
   struct Params: Sendable {
+    var remote: String?
     var state: TransferState?
     var limit: Int
     var next: String?
@@ -27,8 +28,8 @@ struct TransferList: ImmediateMethod {
   }
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
-    _ = try fields.remote()
-    return try Params(
+    try Params(
+      remote: fields.remote(),
       state: fields.optionalEnum("state", of: TransferState.self),
       limit: fields.limit(),
       next: fields.optionalString("next")
@@ -38,6 +39,7 @@ struct TransferList: ImmediateMethod {
   func run(_ params: Params) throws(TransferError) -> Outcome {
     let page = try server.engine.list(
       state: params.state,
+      remote: params.remote,
       limit: params.limit,
       next: params.next
     )

@@ -62,10 +62,12 @@ struct SourceParams: Sendable {
     }
   }
 
-  /// The last component of the path; nil for other sources.
+  /// The last component of the path; nil for other sources, and for paths that cannot be.
   var pathName: String? {
     switch content {
-    case .path(let path): ObjectReference.lastComponent(of: path)
+    case .path(let path):
+      // A wrong one is refused when it is made absolute, with its reason.
+      (try? PathResolver.resolve(path, relativeTo: "/")).map { ObjectReference(path: $0).name }
     case .bytes, .stream: nil
     }
   }

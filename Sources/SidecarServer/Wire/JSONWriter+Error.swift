@@ -10,8 +10,6 @@ extension TransferError {
     var attempt: Int?
     var loaded: Int64?
     var resumable: Bool?
-    /// What the peer could have asked for instead (a list of protocol versions).
-    var supported: RawJSON?
   }
 
   /// The error of a reply.
@@ -58,7 +56,12 @@ extension TransferError {
     writer.field("name", fileName)
     writer.field("loaded", context.loaded)
     writer.field("resumable", context.resumable)
-    writer.field("supported", context.supported)
+    if let supported {
+      writer.key("supported")
+      writer.beginArray()
+      for version in supported { writer.int(Int64(version)) }
+      writer.endArray()
+    }
     writer.endObject()
   }
 }
