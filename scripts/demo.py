@@ -156,7 +156,7 @@ async def main(folder: Path) -> None:
             say("7. Deleted: the list is empty, and a download says ERR_NOT_FOUND.")
     say("\nThat is ferry. Now share something of your own, in two terminals:")
     say("   cd clients/python")
-    say("   python3 -m ferry watch trip --download /tmp/inbox")
+    say("   python3 -m ferry watch trip --download inbox")
     say("   python3 -m ferry send SOME_FILE --channel trip")
 
 

@@ -156,7 +156,7 @@ class Transfer:
             pathlib.Path(target).write_bytes(self.content)
             place = {"path": target, "temporary": False}
         elif target is None:
-            path = f"/tmp/fake-ferry-{os.getpid()}"
+            path = os.path.abspath(f"temporary-{self.id}")
             pathlib.Path(path).write_bytes(self.content)
             place = {"path": path, "temporary": True}
         size = len(self.content)
