@@ -41,9 +41,10 @@ package enum EmbeddedSchema {
     "required":["framings","kinds","sources","targets"]\#
     },\#
     "remotes":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string","enum":["local"]},"capabilities":{"type":"array","items":{"type":"string","enum":["objects","files","channels","subscribe","filter","groups","batches","sessions","resumable"]}}},"required":["name","kind","capabilities"],"additionalProperties":false}},\#
+    "default":{"type":"string","description":"The remote used where a call names none."},\#
     "limits":{"type":"object","properties":{"maxLineBytes":{"type":"integer","minimum":1,"description":"The longest line ferry reads."},"maxOutLineBytes":{"type":"integer","minimum":1,"description":"The longest line it writes."},"maxInFlight":{"type":"integer","minimum":1,"description":"Requests open at once; more get ERR_OVERLOADED."}},"required":["maxLineBytes","maxOutLineBytes","maxInFlight"],"additionalProperties":false}\#
     },\#
-    "required":["serverInfo","protocolVersion","instanceId","capabilities","remotes","limits"],\#
+    "required":["serverInfo","protocolVersion","instanceId","capabilities","remotes","default","limits"],\#
     "additionalProperties":false\#
     }\#
     },\#

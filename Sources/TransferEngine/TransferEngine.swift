@@ -158,7 +158,7 @@ package final class TransferEngine: Sendable {
       transition(&record, &state, event)
       state.records[id] = record
       admit(&state)
-      return state.records[id]?.machine.visible ?? .cancelled
+      return state.records[id]?.machine.intended ?? .cancelled
     }
   }
 }

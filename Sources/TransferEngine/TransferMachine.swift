@@ -59,6 +59,15 @@ struct TransferMachine {
     }
   }
 
+  /// The state it is on its way to, for whoever has just asked for it.
+  var intended: TransferState {
+    switch state {
+    case .stopping(_, .pause): .paused
+    case .stopping(_, .cancel): .cancelled
+    case .stopping(_, .resume), .queued, .running, .paused, .settled: visible
+    }
+  }
+
   /// Whether it is queued or running.
   var isActive: Bool {
     switch state {

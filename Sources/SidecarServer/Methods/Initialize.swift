@@ -88,6 +88,7 @@ struct Initialize: ImmediateMethod {
         writer.endObject()
       }
       writer.endArray()
+      writer.field("default", configuration.defaultRemote)
       writer.object("limits") { writer in
         writer.field("maxLineBytes", server.limits.maxLineBytes)
         writer.field("maxOutLineBytes", server.settings.maxOutLineBytes)

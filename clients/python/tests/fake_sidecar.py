@@ -244,6 +244,7 @@ def initialize(p):
             "capabilities": {"framings": ["ndjson"], "kinds": ["local"], "sources": ["path"],
                              "targets": ["path"]},
             "remotes": [{"name": "local", "kind": "local", "capabilities": ["objects", "files"]}],
+            "default": "local",
             "limits": {"maxLineBytes": 1 << 24, "maxOutLineBytes": 1 << 24,
                        "maxInFlight": 1000}}  # fmt: skip
 
