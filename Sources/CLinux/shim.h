@@ -60,6 +60,9 @@ static inline int clinux_renameat_noreplace(int folder, const char *from, const 
 /// flock(2), whose name Swift gives to the struct.
 static inline int clinux_flock(int fd, int operation) { return flock(fd, operation); }
 
+/// syncfs(2), which glibc hides from Swift behind _GNU_SOURCE.
+static inline int clinux_syncfs(int fd) { return syncfs(fd); }
+
 /// prctl(2) PR_SET_NAME: names the calling thread for debuggers, at most 15 bytes.
 static inline int clinux_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
 

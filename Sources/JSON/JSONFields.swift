@@ -88,8 +88,8 @@ package struct JSONFields {
     optionalNode(name).flatMap { $0.isNull ? nil : $0 }
   }
 
-  /// The error of a member that must be there, with the unread name that may be meant for it.
-  /// - Parameter note: what else is to be said of it.
+  /// The error of a member that must be there, with the unread name that may be meant for it;
+  /// `note` follows "is required".
   package func missing(_ name: String, _ note: String = "") -> JSONError {
     var message = "is required\(note)"
     if let near = NearestName.find(name, in: unread.map { $0.key.text }) {

@@ -9,6 +9,7 @@ package struct JSONWriter: ~Copyable {
   /// Starts with nothing written.
   package init() {
     bytes = []
+    bytes.reserveCapacity(128)
     needsComma = false
   }
 
