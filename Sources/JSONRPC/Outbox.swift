@@ -122,7 +122,8 @@ package final class Outbox: Sendable {
   /// The writer calls `source` with the outbox locked, so that nothing can come between what it
   /// reads and what it writes: remove a transfer from what the source reads, then send its last
   /// event, and no progress can follow it. It must be quick, must not use the outbox but through
-  /// its argument, and returns whether there may be more. It is not called while congested.
+  /// its argument, and returns whether there may be more. Nobody may call the outbox while
+  /// holding a lock that `source` takes. It is not called while congested.
   package func progressSource(_ source: @escaping @Sendable (inout Batch) -> Bool) {
     monitor.withLock { $0.progressSource = source }
   }
