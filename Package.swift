@@ -43,7 +43,6 @@ let package = Package(
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
 
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: common),
-    .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: common),
 
     // 2: vocabulary and protocol
     .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: pure),
@@ -90,7 +89,7 @@ let package = Package(
       swiftSettings: common
     ),
 
-    // 4: the embedded remote
+    // 4: the embedded remote, and what a killed process must know
     .target(
       name: "LocalStore",
       dependencies: ["CLinux", "Crypto", "JSON", "LocalFiles", "SQLite", "TransferModel"],
@@ -101,6 +100,15 @@ let package = Package(
       dependencies: ["JSON", "LocalStore", "SQLite", "TransferModel"],
       swiftSettings: common
     ),
+
+    .target(
+      name: "Journal",
+      dependencies: ["CLinux", "JSON", "LocalFiles", "SQLite", "TransferModel"],
+      swiftSettings: common),
+    .testTarget(
+      name: "JournalTests",
+      dependencies: ["CLinux", "JSON", "Journal", "LocalFiles", "SQLite", "TransferModel"],
+      swiftSettings: common),
 
     // 5: transfers
     .target(
