@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
+import select
 import signal
 import socket
 import subprocess
@@ -16,10 +16,11 @@ from typing import Any, Callable
 
 import traffic
 from contract import ROOT
+from inbox import HEADER, Inbox, take_messages
 
 # One deadline for everything that has none of its own; generous, since two cores are shared.
 TIMEOUT = float(os.environ.get("FERRY_TEST_TIMEOUT", "30"))
-HEADER = re.compile(rb"content-length: *(\d*)", re.IGNORECASE)
+LINE_LIMIT = 16 << 20  # what initialize announces as maxLineBytes
 BINARY = Path(os.environ.get("FERRY_BIN") or ROOT / ".build" / "release" / "ferry").resolve()
 
 
@@ -64,15 +65,12 @@ class Sidecar:
         self.may_be_torn = False  # stdout may end inside a line
         self.expected_code: int | None = 0
         self.sent: list[Any] = []
-        self.received: list[Any] = []
         self.raw = bytearray()
+        self._lines_only = "ndjson" in args
         self._last_id = 1000
-        self._cursor = 0
-        self._taken: set[int] = set()
-        self._changed = threading.Condition()
-        self._eof = False
         self._unsent = bytearray()
-        self._problem: str | None = None
+        self._inbox = Inbox(self.report)
+        self.received = self._inbox.messages
         self._spawn([str(BINARY), "serve", *args], env, transport, stderr)
         self._reader = threading.Thread(target=self._read, daemon=True)
         if reading:
@@ -108,14 +106,17 @@ class Sidecar:
     def send_raw(self, data: bytes) -> None:
         """Writes bytes as they are; whole messages among them count as sent."""
         self._unsent += data
-        for body in take_messages(self._unsent):
-            self._note(body)
+        if b"\n" in data or HEADER.match(self._unsent):
+            for body in take_messages(self._unsent, self._lines_only):
+                self._note(body)
         view = memoryview(data)
         while view:
             view = view[os.write(self._stdin, view) :]
 
     def _note(self, line: bytes) -> None:
-        with contextlib.suppress(ValueError):
+        if len(line) > LINE_LIMIT:
+            return  # refused, whatever it says
+        with contextlib.suppress(ValueError, RecursionError):
             self.sent.append(json.loads(line.decode().lstrip("\ufeff")))
 
     def send(self, message: Any) -> None:
@@ -142,11 +143,7 @@ class Sidecar:
         return reply["result"]
 
     def reply(self, request_id: Any, timeout: float = TIMEOUT) -> dict[str, Any]:
-        return self.wait(
-            lambda m: "method" not in m and "id" in m and same(m["id"], request_id),
-            f"the reply to {request_id!r}",
-            timeout,
-        )
+        return self._inbox.take_reply(request_id, timeout)
 
     def event(self, name: str, timeout: float = TIMEOUT, **members: Any) -> dict[str, Any]:
         """The params of the next notification of that name with these members."""
@@ -166,6 +163,10 @@ class Sidecar:
             return error
         raise AssertionError(f"{method} should have failed, it returned {result}")
 
+    def wait_readable(self) -> None:
+        """Waits for the first byte of output without taking it."""
+        assert select.select([self._stdout], [], [], TIMEOUT)[0], self.report()
+
     def close_stdin(self) -> None:
         if self._stdin >= 0:
             self._note(bytes(self._unsent))
@@ -177,7 +178,6 @@ class Sidecar:
         assert not self._reader.is_alive(), "a reader is at work: pass reading=False"
         os.close(self._stdout)
         self._stdout = -1
-        self._eof = True
 
     # What comes out
 
@@ -185,78 +185,23 @@ class Sidecar:
         self._reader.start()
 
     def _read(self) -> None:
-        buffer = bytearray()
         try:
             while chunk := os.read(self._stdout, 1 << 16):
                 self.raw += chunk
-                buffer += chunk
-                if b"\n" in chunk or HEADER.match(buffer):
-                    self._split(buffer)
+                self._inbox.feed(chunk)
         except OSError:
-            pass  # closed by finish
-        with self._changed:
-            if buffer and not self.may_be_torn:
-                self._problem = f"stdout ended inside a line: {bytes(buffer[:200])!r}"
-            self._eof = True
-            self._changed.notify_all()
-
-    def _split(self, buffer: bytearray) -> None:
-        messages = [self._parse(body) for body in take_messages(buffer)]
-        with self._changed:
-            self.received += messages
-            self._changed.notify_all()
-
-    def _parse(self, body: bytes) -> Any:
-        try:
-            return json.loads(body.decode(), parse_constant=refuse_constant)
-        except ValueError as error:
-            self._problem = f"not a protocol line ({error}): {body[:300]!r}"
-            return {}
+            pass  # closed by dispose
+        self._inbox.end(self.may_be_torn)
 
     def wait(
         self, matches: Callable[[Any], bool], what: str, timeout: float = TIMEOUT
     ) -> dict[str, Any]:
         """The first message not yet waited for that matches; it is then taken."""
-        deadline = time.monotonic() + timeout
-        position = self._cursor
-        with self._changed:
-            while True:
-                while position < len(self.received):
-                    message = self.received[position]
-                    fresh = position not in self._taken and isinstance(message, dict)
-                    if fresh and matches(message):
-                        self._take(position)
-                        return dict(message)
-                    position += 1
-                if self._problem:
-                    raise AssertionError(self._problem)
-                if self._eof:
-                    raise AssertionError(f"stdout ended before {what} came\n{self.report()}")
-                if not self._changed.wait(deadline - time.monotonic()):
-                    raise AssertionError(f"{what} did not come in {timeout} s\n{self.report()}")
-
-    def _take(self, position: int) -> None:
-        self._taken.add(position)
-        while self._cursor in self._taken:
-            self._taken.discard(self._cursor)
-            self._cursor += 1
+        return self._inbox.take(matches, what, timeout)
 
     def next_message(self, timeout: float = TIMEOUT) -> Any:
         """The next message in order, batch arrays too; None once stdout ended."""
-        deadline = time.monotonic() + timeout
-        with self._changed:
-            while True:
-                while self._cursor in self._taken:
-                    self._take(self._cursor)
-                if self._cursor < len(self.received):
-                    self._cursor += 1
-                    return self.received[self._cursor - 1]
-                if self._problem:
-                    raise AssertionError(self._problem)
-                if self._eof:
-                    return None
-                if not self._changed.wait(deadline - time.monotonic()):
-                    raise AssertionError(f"nothing came in {timeout} s\n{self.report()}")
+        return self._inbox.take_next(timeout)
 
     def report(self) -> str:
         lines = [json.dumps(m)[:300] for m in self.received[-6:]]
@@ -298,7 +243,7 @@ class Sidecar:
                 if self._reader.ident is None:
                     self._reader.start()
                 self._reader.join(TIMEOUT)
-            assert self._problem is None, self._problem
+            assert self._inbox.problem is None, self._inbox.problem
             if self.expected_code is not None:
                 assert code == self.expected_code, f"exit code {code}\n{self.report()}"
             traffic.check(self.sent, self.received, self.all_answered)
@@ -321,25 +266,6 @@ class Sidecar:
             self._stdout = -1
 
 
-def take_messages(buffer: bytearray) -> list[bytes]:
-    """Takes the whole messages off the front of a buffer, whichever framing they have."""
-    bodies: list[bytes] = []
-    while HEADER.match(buffer):
-        head, blank, rest = buffer.partition(b"\r\n\r\n")
-        length = HEADER.match(head)
-        if not blank or not length or len(rest) < int(length[1]):
-            return bodies
-        bodies.append(bytes(rest[: int(length[1])]))
-        buffer[:] = rest[int(length[1]) :]
-    *lines, last = buffer.split(b"\n")
-    buffer[:] = last
-    return bodies + [bytes(line) for line in lines]
-
-
 def same(a: Any, b: Any) -> bool:
     """Equality that tells `1` from `1.0`, `"1"` and `true`."""
     return type(a) is type(b) and bool(a == b)
-
-
-def refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable
 
-from files import MIB, write_file
+from files import MIB, slow_upload, write_file
 from sidecar import Sidecar
 
 
@@ -60,16 +60,31 @@ def test_small_files_do_not_wait_for_large_ones(ferry: Sidecar) -> None:
 
 def test_a_higher_concurrency_acts_at_once(ferry: Sidecar) -> None:
     ferry.call("limits/set", concurrency=1)
-    streams = [
-        ferry.start("object/put", ref=f"r{i}", stream={}, transferId=f"t{i}") for i in range(4)
+    write_file(ferry.work / "a.bin", 2 * MIB)
+    first = slow_upload(ferry)
+    others = [
+        ferry.start("object/put", ref=f"r{i}", path="a.bin", transferId=f"t{i}") for i in range(7)
     ]
-    ferry.event("started", transferId="t0")
-    assert ferry.call("server/stats")["transfers"]["queued"] == 3
-    assert ferry.call("limits/set", concurrency=4)["concurrency"] == 4
-    for i in range(1, 4):
+    assert ferry.call("server/stats")["transfers"]["queued"] == 7
+    assert ferry.call("limits/set", concurrency=8)["concurrency"] == 8
+    for i in range(7):
         ferry.event("started", transferId=f"t{i}")
+    assert ferry.call("server/stats")["transfers"]["running"] == 8
+    ferry.call("limits/set", uploadRate=None)
+    for request in [first, *others]:
+        ferry.result(request)
+
+
+def test_streams_do_not_hold_the_slots_of_files(ferry: Sidecar) -> None:
+    ferry.call("limits/set", concurrency=1)
+    streams = [
+        ferry.start("object/put", ref=f"s{i}", stream={}, transferId=f"s{i}") for i in range(20)
+    ]
+    for i in range(20):
+        ferry.event("started", transferId=f"s{i}")
+    ferry.call("object/put", ref="a", text="x")
     for i, request in enumerate(streams):
-        ferry.call("stream/close", transferId=f"t{i}")
+        ferry.call("stream/close", transferId=f"s{i}")
         ferry.result(request)
 
 

@@ -48,6 +48,7 @@ def fill_stdout(ferry: Sidecar) -> None:
     """Leaves more output than a pipe holds; the host reads nothing."""
     for _ in range(40):
         ferry.start("rpc.discover")
+    ferry.wait_readable()
 
 
 def test_a_signal_works_with_stdout_full(spawn: Spawn) -> None:

@@ -89,8 +89,13 @@ def requests_in(sent: Iterable[Any]) -> list[dict[str, Any]]:
 
 def named_in(requests: list[dict[str, Any]], method: str) -> set[Any]:
     """The transferIds that requests of a method named."""
-    named = (r.get("params") for r in requests if r["method"] == method)
-    return {p.get("transferId") for p in named if isinstance(p, dict)}
+    return {params_of(r).get("transferId") for r in requests if r["method"] == method}
+
+
+def params_of(request: dict[str, Any]) -> dict[str, Any]:
+    """The params by name; none where they are of another kind."""
+    params = request.get("params")
+    return params if isinstance(params, dict) else {}
 
 
 def is_id(value: Any) -> bool:
@@ -168,9 +173,9 @@ class Order:
     Detached: the reply first."""
 
     def __init__(self, requests: list[dict[str, Any]]) -> None:
-        opted_out = any((r.get("params") or {}).get("optOutNotifications") for r in requests)
-        transfers = [r for r in requests if r["method"] in TRANSFER_METHODS and r.get("params")]
-        self.pending = {identity(r["id"]): r["params"] for r in transfers}
+        opted_out = any("optOutNotifications" in params_of(r) for r in requests)
+        transfers = [r for r in requests if r["method"] in TRANSFER_METHODS]
+        self.pending = {identity(r["id"]): params_of(r) for r in transfers}
         self.watched = not opted_out and len(self.pending) == len(transfers)
         self.events: dict[str, tuple[str, dict[str, Any]]] = {}
 
@@ -179,7 +184,7 @@ class Order:
 
     def reply(self, reply: dict[str, Any]) -> None:
         params = self.pending.pop(identity(reply["id"]), None)
-        if params is None or not self.watched or not isinstance(params, dict):
+        if params is None or not self.watched:
             return
         if "error" in reply:
             key = reply["error"].get("data", {}).get("transferId")
