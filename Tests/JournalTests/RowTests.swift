@@ -1,34 +1,138 @@
-import Journal
+import JSON
 import Testing
 import TransferModel
 
+@testable import Journal
+
 @Suite struct RowTests {
+  private let state: State
+  private let journal: Journal
+
+  init() throws {
+    state = try State()
+    journal = state.journal()
+  }
+
   @Test func `a row comes back as it was added, and goes when forgotten`() async throws {
-    let state = try State()
-    let journal = state.journal()
     var full = row("full", 7)
     full.payload = [1, 2]
     full.spool = "/s/é"
-    full.temporary = "/t"
+    full.temporary = "/t\0t"
     full.checkpoint = [3]
     full.progress = []
     full.snapshot = [4]
     full.total = 9
     #expect(await journal.write([.add(full), .add(row("bare", 8))], surviving: .power))
-    let back = try #require(await journal.row(full.id))
+    var back = try #require(await journal.row(full.id))
     #expect(back.updatedMs > 1_700_000_000_000)
-    #expect(back.origin == full.origin)
-    #expect(back.payload == [1, 2] && back.spool == "/s/é" && back.temporary == "/t")
-    #expect(back.checkpoint == [3] && back.progress == [] && back.snapshot == [4])
-    #expect(back.total == 9 && back.number == 7 && back.state == .queued)
-    let bare = try #require(await journal.row(.named("bare")))
-    #expect(bare.payload == nil && bare.checkpoint == nil && bare.total == nil)
+    back.updatedMs = 0
+    #expect(back == full)
+    var bare = try #require(await journal.row(.named("bare")))
+    bare.updatedMs = 0
+    #expect(bare == row("bare", 8))
     #expect(await journal.lastNumber() == 8)
-    journal.write(.forget(full.id))
+
+    journal.write(.forget(full.id), .forget(bare.id))
     #expect(await journal.row(full.id) == nil)
-    journal.write(.forget(bare.id))
+    #expect(await journal.page(limit: 1) == JournalPage())
     await journal.close()
     #expect(state.names() == [])
     #expect(state.told == [])
+  }
+
+  @Test func `an update sets what it names, empties what it says and leaves the rest`() async {
+    var first = row("a")
+    first.total = 10
+    first.checkpoint = [1]
+    first.payload = [2]
+    await journal.write([.add(first)], surviving: .process)
+    var update = JournalUpdate()
+    update.state = .running
+    update.attempt = 2
+    update.loaded = 5
+    update.total = .some(nil)
+    update.payload = .some(nil)
+    update.progress = [9]
+    await journal.write([.update(first.id, update)], surviving: .process)
+    await journal.write([.update(.named("nobody"), update)], surviving: .process)
+    var expected = first
+    expected.apply(update)
+    var back = await journal.row(first.id)
+    back?.updatedMs = 0
+    #expect(back == expected)
+    #expect(back?.total == nil && back?.payload == nil && back?.checkpoint == [1])
+    #expect(await journal.page(limit: 10).rows.count == 1)
+    await journal.close()
+  }
+
+  @Test(arguments: TransferState.allCases)
+  func `a state is kept, and what was unsettled is interrupted in the next process`(
+    kept: TransferState
+  ) async throws {
+    await journal.write([.add(row("a")), .add(row("b", 2))], surviving: .process)
+    var update = JournalUpdate.settled(kept, snapshot: [1])
+    update.loaded = 3
+    await journal.write([.update(.named("a"), update)], surviving: .process)
+    #expect(await journal.row(.named("a"))?.state == kept)
+    for state in TransferState.allCases {
+      let ids = await journal.page(limit: 9, state: state).rows.map(\.id.description)
+      #expect(ids.contains("a") == (state == kept))
+      #expect(ids.contains("b") == (state == .queued))
+    }
+    #expect(await journal.settledCount() == (kept.isSettled ? 1 : 0))
+    await journal.close()
+
+    let next = state.journal()
+    let seen = kept.isSettled ? kept : .interrupted
+    let back = try #require(await next.row(.named("a")))
+    #expect(back.state == seen && back.snapshot == [1] && back.loaded == 3)
+    let interrupted = await next.page(limit: 9, state: .interrupted).rows.map(\.id.description)
+    #expect(interrupted == (kept.isSettled ? ["b"] : ["a", "b"]))
+    #expect(await next.page(limit: 9, state: .queued).rows == [])
+    // Without a state it stays what it was; with one it is this process's.
+    next.write(.update(.named("b"), loaded(1)))
+    #expect(await next.row(.named("b"))?.state == .interrupted)
+    var resumed = JournalUpdate()
+    resumed.state = .queued
+    next.write(.update(.named("b"), resumed))
+    #expect(await next.page(limit: 9, state: .queued).rows.map(\.id.description) == ["b"])
+    await next.close()
+  }
+
+  @Test func `pages have all rows in the order of their numbers, equal numbers by id`() async {
+    let rows = (0..<25).map { row("id \($0 * 7 % 25)", Int64($0 / 2)) }
+    await journal.write(rows.map { .add($0) }, surviving: .process)
+    var seen: [String] = []
+    var cursor = JournalCursor.start
+    var pages = 0
+    while true {
+      let page = await journal.page(after: cursor, limit: 4)
+      seen += page.rows.map { "\($0.number) \($0.id)" }
+      pages += 1
+      guard let next = page.next else { break }
+      cursor = next
+    }
+    let expected = rows.sorted { ($0.number, $0.id.description) < ($1.number, $1.id.description) }
+    #expect(seen == expected.map { "\($0.number) \($0.id)" })
+    #expect(pages == 7)
+    #expect(await journal.page(limit: 25).next == nil)
+    await journal.close()
+  }
+
+  @Test(arguments: [0, 1, 1000, 1500])
+  func `pruning keeps the settled that were written last, and all others`(kept: Int) async {
+    for start in stride(from: 0, to: 1500, by: 100) {
+      let rows = (start..<start + 100).map { row("\($0)", Int64($0), state: .failed) }
+      await journal.write(rows.map { .add($0) }, surviving: .process)
+    }
+    await journal.write([.add(row("queued", 1))], surviving: .process)
+    await journal.prune(keeping: kept)
+    #expect(await journal.settledCount() == kept)
+    let rows = await journal.page(limit: 2000).rows
+    #expect(
+      rows.map(\.id.description).sorted()
+        == ((1500 - kept..<1500).map { "\($0)" } + ["queued"]).sorted()
+    )
+    await journal.close()
   }
 }

@@ -82,3 +82,17 @@ extension TransferID {
     return id
   }
 }
+
+extension State {
+  /// Flags of mount(2), which two of Swift's modules declare differently.
+  static let readOnly: UInt = 1
+  static let remount: UInt = 32
+
+  /// Whether this process may mount, which takes root and is forbidden in most containers.
+  static let canMount: Bool = {
+    guard let state = try? State(), mount("none", state.path, "tmpfs", 0, "size=64k") == 0 else {
+      return false
+    }
+    return umount2(state.path, 0) == 0
+  }()
+}

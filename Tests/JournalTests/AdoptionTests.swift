@@ -1,0 +1,190 @@
+import Foundation
+import Testing
+import TransferModel
+
+@testable import Journal
+
+@Suite struct AdoptionTests {
+  private let state: State
+
+  init() throws { state = try State() }
+
+  /// Three processes that are killed after each added a row.
+  private func killThree(into scope: String) async throws {
+    let journals = (0..<3).map { _ in state.journal("living") }
+    for (number, journal) in journals.enumerated() {
+      #expect(
+        await journal.write(
+          [.add(row("of \(number)", Int64(number))), .add(row("also of \(number)", 9))],
+          surviving: .process
+        )
+      )
+      journal.write(.forget(.named("also of \(number)")))
+      #expect(await journal.row(.named("also of \(number)")) == nil)
+    }
+    #expect(state.names("living", ending: ".db").count == 3)
+    try state.kill("living", into: scope)
+    for journal in journals { await journal.close() }
+  }
+
+  @Test func `one start takes over what three killed processes left, where it lies`() async throws {
+    try await killThree(into: "dead")
+    let files = state.names("dead", ending: ".db")
+    let journal = state.journal("dead")
+    let rows =
+      await journal.page(limit: 2).rows
+      + journal.page(
+        after: JournalCursor(number: 1, id: "of 1"),
+        limit: 2
+      ).rows
+    #expect(rows.map(\.id.description) == ["of 0", "of 1", "of 2"])
+    #expect(rows.allSatisfy { $0.state == .interrupted })
+    #expect(await journal.lastNumber() == 2)
+    #expect(state.names("dead", ending: ".db") == files)
+
+    // Changes reach a row in whichever file it is; new rows need no file of their own.
+    for number in 0..<3 { journal.write(.update(.named("of \(number)"), loaded(5))) }
+    await journal.write([.add(row("new", 3))], surviving: .process)
+    #expect(await journal.page(limit: 9).rows.map(\.loaded) == [5, 5, 5, 0])
+    #expect(state.names("dead", ending: ".db") == files)
+
+    // A file goes with its last row, the one for new rows at the end.
+    for number in 0..<3 { journal.write(.forget(.named("of \(number)"))) }
+    #expect(await journal.page(limit: 9).rows.map(\.id.description) == ["new"])
+    #expect(state.names("dead", ending: ".db").count == 1)
+    journal.write(.forget(.named("new")))
+    await journal.close()
+    #expect(state.names("dead") == [])
+    #expect(state.told == [])
+  }
+
+  @Test func `processes one after another leave one file`() async {
+    for number in 0..<5 {
+      let journal = state.journal()
+      await journal.write([.add(row("\(number)", Int64(number)))], surviving: .process)
+      await journal.close()
+    }
+    #expect(state.names().map { $0.split(separator: ".").last } == ["db", "lock"])
+    let journal = state.journal()
+    #expect(await journal.page(limit: 9).rows.count == 5)
+    await journal.close()
+  }
+
+  @Test func `other scopes are not touched, however their keys are spelt`() async {
+    let keys = [
+      "s", "S", "a/b", "a_b", "a%2Fb", "../s", ".", "", "s\0", String(repeating: "é", count: 300),
+    ]
+    let journals = keys.map { state.journal($0) }
+    for (number, journal) in journals.enumerated() {
+      await journal.write([.add(row("\(number)"))], surviving: .process)
+    }
+    for journal in journals { await journal.close() }
+    for (number, key) in keys.enumerated() {
+      let journal = state.journal(key)
+      #expect(await journal.page(limit: 99).rows.map(\.id.description) == ["\(number)"])
+      await journal.close()
+    }
+    #expect(state.names("").count == keys.count)
+    #expect(state.told == [])
+  }
+
+  @Test func `the files of a living process are left alone, and only its ids are waited for`()
+    async throws
+  {
+    let living = state.journal()
+    await living.write([.add(row("held")), .add(row("gone"))], surviving: .process)
+    await living.write([.forget(.named("gone"))], surviving: .process)
+    let journal = state.journal()
+    #expect(await journal.page(limit: 9) == JournalPage())
+    // Not to be answered at once would take an hour.
+    let hour = Duration.seconds(3600)
+    #expect(await journal.find(.named("new"), patience: hour) == .unknown)
+    #expect(await journal.find(.named("gone"), patience: hour) == .unknown)
+    #expect(await journal.find(.named("held"), patience: .milliseconds(50)) == .heldByAnother)
+    let waiting = Task { await journal.find(.named("held"), patience: hour) }
+    waiting.cancel()
+    #expect(await waiting.value == .heldByAnother)
+
+    async let found = journal.find(.named("held"), patience: hour)
+    await living.close()
+    guard case .row(let row) = await found else {
+      Issue.record("not found after its process ended")
+      return
+    }
+    #expect(row.state == .interrupted)
+    await journal.write(
+      [.update(.named("held"), .settled(.succeeded, snapshot: []))],
+      surviving: .process
+    )
+    #expect(await journal.row(.named("held"))?.state == .succeeded)
+    await journal.close()
+    #expect(state.names(ending: ".db").count == 1)
+  }
+
+  @Test func `of an id in two files the row that was written last counts`() async throws {
+    let journals = [state.journal("two"), state.journal("two")]
+    for journal in journals {
+      await journal.write([.add(row("same")), .add(row("other", 2))], surviving: .process)
+      // Not in the same millisecond.
+      let now = Clock.milliseconds()
+      while Clock.milliseconds() == now {}
+    }
+    await journals[0].write([.update(.named("same"), loaded(7))], surviving: .process)
+    for journal in journals { await journal.close() }
+    let journal = state.journal("two")
+    let rows = await journal.page(limit: 9).rows
+    #expect(rows.map(\.id.description) == ["same", "other"])
+    #expect(rows.map(\.loaded) == [7, 0])
+    await journal.close()
+  }
+
+  @Test func `what a process that died while it came or went left is swept away`() async throws {
+    let folder = state.folder()
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let left = ["a.lock", "b.lock", "b.db", "c.lock", "c.db-wal", "d.db", "e.lock"]
+    for name in left {
+      #expect(FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: nil))
+    }
+    try Data([1, 2, 3]).write(to: URL(filePath: "\(folder)/c.db-wal"))
+    try FileManager.default.createDirectory(
+      atPath: "\(folder)/e.spool",
+      withIntermediateDirectories: true
+    )
+    try Data([1]).write(to: URL(filePath: "\(folder)/e.spool/x"))
+    let journal = state.journal()
+    #expect(await journal.page(limit: 1) == JournalPage())
+    await journal.close()
+    #expect(state.names() == [])
+    #expect(state.told == [])
+  }
+
+  @Test func `a long list of ids is written anew and stays true`() async throws {
+    let journal = state.journal()
+    await journal.write([.add(row("first"))], surviving: .process)
+    let lock = "\(state.folder())/\(try #require(state.names(ending: ".lock").first))"
+    let handle = try #require(FileHandle(forWritingAtPath: lock))
+    try handle.truncate(atOffset: UInt64(HeldIDs.limit))
+    try handle.close()
+    await journal.write([.add(row("last")), .add(row("gone"))], surviving: .process)
+    await journal.write([.forget(.named("gone"))], surviving: .process)
+    for (id, isHeld) in [("first", true), ("last", true), ("gone", false), ("no", false)] {
+      #expect(HeldIDs.contains(.named(id), in: lock) == isHeld, "\(id)")
+    }
+    #expect(try FileManager.default.attributesOfItem(atPath: lock)[.size] as? Int == 32)
+    await journal.close()
+  }
+
+  @Test func `folders and files are for their user alone`() async throws {
+    let journal = state.journal()
+    await journal.write([.add(row("a"))], surviving: .process)
+    _ = try await journal.makeSpool()
+    for case let name as String in try #require(FileManager.default.enumerator(atPath: state.path))
+    {
+      let attributes = try FileManager.default.attributesOfItem(atPath: "\(state.path)/\(name)")
+      let isFolder = attributes[.type] as? FileAttributeType == .typeDirectory
+      #expect(attributes[.posixPermissions] as? Int == (isFolder ? 0o700 : 0o600), "\(name)")
+    }
+    #expect(state.names(ending: "-wal").count == 1 && state.names(ending: "-shm") == [])
+    await journal.close()
+  }
+}
