@@ -4,9 +4,11 @@ package import JSON
 package struct SharedFile: Sendable, Equatable {
   /// Given by the remote.
   package var id: String
+  /// As the sender named it; never to be used as a path unchecked.
   package var name: String
   /// Bytes; nil where the remote does not say.
   package var size: Int64?
+  /// A MIME type; nil where the remote does not say.
   package var contentType: String?
   /// Lower-case hexadecimal, where known.
   package var sha256: String?
@@ -33,6 +35,7 @@ package struct SharedFile: Sendable, Equatable {
 
 /// One page of a channel's files.
 package struct FilePage: Sendable, Equatable {
+  /// In the remote's own order; `local`: as they were sent.
   package var files: [SharedFile]
   /// Where the next page starts; nil on the last.
   package var next: String?
@@ -46,16 +49,21 @@ package struct FilePage: Sendable, Equatable {
 
 /// What is told to a channel's subscribers about a file.
 package struct Announcement: Sendable, Equatable {
+  /// Where it is told.
   package var channel: String
+  /// The id the remote gave the file; empty until it is stored.
   package var fileID: String
+  /// The name subscribers see.
   package var fileName: String
-  /// The host's own content and metadata, kept byte for byte.
+  /// The host's own content, kept byte for byte.
   package var message: RawJSON?
+  /// Metadata beside the message, kept byte for byte.
   package var meta: RawJSON?
   /// Whether history keeps it.
   package var store: Bool
   /// Whole hours that history keeps it; 0: the remote's own policy.
   package var ttlHours: Int64
+  /// 3 to 50 of `A-Za-z0-9-_`, checked before any byte moves.
   package var customMessageType: String?
   /// Who sends it; shown to subscribers.
   package var publisher: String?
@@ -86,11 +94,17 @@ package struct Announcement: Sendable, Equatable {
 
 /// A message as a channel's subscriber or its history gets it.
 package struct ChannelMessage: Sendable, Equatable {
+  /// Where it was told.
   package var channel: String
+  /// When the remote took it in; orders the messages of a channel.
   package var timetoken: Timetoken
+  /// Who sent it, where the sender said.
   package var publisher: String?
+  /// The sender's own kind of message.
   package var customMessageType: String?
+  /// The host's content, as it was sent.
   package var message: RawJSON?
+  /// The host's metadata, as it was sent.
   package var meta: RawJSON?
   /// The file it announces.
   package var file: SharedFile?

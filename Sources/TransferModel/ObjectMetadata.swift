@@ -8,11 +8,13 @@ package struct ObjectMetadata: Sendable, Equatable {
   package var settable: SettableMetadata
   /// Milliseconds since 1970.
   package var createdMs: Int64
+  /// Of content or metadata, milliseconds since 1970.
   package var updatedMs: Int64
   /// Changes with every write of the content.
   package var etag: String
   /// Lower-case hexadecimal, where known.
   package var md5: String?
+  /// Lower-case hexadecimal, where known.
   package var sha256: String?
   /// Rises with every write, where the remote counts.
   package var generation: Int64?
@@ -46,10 +48,15 @@ package struct ObjectMetadata: Sendable, Equatable {
 
 /// The part of an object's metadata that its uploader chooses.
 package struct SettableMetadata: Sendable, Equatable {
+  /// A MIME type.
   package var contentType: String
+  /// Sent as `Cache-Control` by remotes that serve HTTP.
   package var cacheControl: String?
+  /// Sent as `Content-Disposition` by remotes that serve HTTP.
   package var contentDisposition: String?
+  /// Names a coding the bytes already have; nothing is encoded here.
   package var contentEncoding: String?
+  /// A language tag such as `de-CH`.
   package var contentLanguage: String?
   /// The uploader's own keys and values.
   package var custom: [String: String]
@@ -63,10 +70,15 @@ package struct SettableMetadata: Sendable, Equatable {
 
 /// A change to metadata: `nil` leaves a field, `.some(nil)` clears it.
 package struct MetadataPatch: Sendable, Equatable {
+  /// A cleared type becomes `application/octet-stream`.
   package var contentType: String??
+  /// As ``SettableMetadata/cacheControl``.
   package var cacheControl: String??
+  /// As ``SettableMetadata/contentDisposition``.
   package var contentDisposition: String??
+  /// As ``SettableMetadata/contentEncoding``.
   package var contentEncoding: String??
+  /// As ``SettableMetadata/contentLanguage``.
   package var contentLanguage: String??
   /// Per key: a value sets it, nil removes it; a nil dictionary removes all custom keys.
   package var custom: [String: String?]??
@@ -109,6 +121,7 @@ package struct WriteCondition: Sendable, Equatable {
 
 /// One page of a listing.
 package struct ObjectPage: Sendable, Equatable {
+  /// Objects in byte order of their paths.
   package var items: [ObjectEntry]
   /// References of "folders" below the listed one; empty when listing recursively.
   package var prefixes: [String]
@@ -125,7 +138,9 @@ package struct ObjectPage: Sendable, Equatable {
 
 /// One object in a listing.
 package struct ObjectEntry: Sendable, Equatable {
+  /// The reference: path below the remote's root, normalised.
   package var fullPath: String
+  /// Bytes; nil where a listing does not say.
   package var size: Int64?
 
   /// Makes an entry.

@@ -10,6 +10,7 @@ package struct ObjectReference: Sendable, Hashable {
       .joined(separator: "/")
   }
 
+  /// Whether it names the remote's root, which is no object.
   package var isRoot: Bool { fullPath.isEmpty }
 
   /// The last component; empty for the root.

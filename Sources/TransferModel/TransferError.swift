@@ -15,8 +15,9 @@ package struct TransferError: Error, Sendable, Equatable {
   package var retryAfterMs: Int64?
   /// The status of the HTTP answer that caused it.
   package var httpStatus: Int?
-  /// The remote's own code and words, redacted, at most 1 KiB.
+  /// The remote's own code.
   package var serverCode: String?
+  /// The remote's own words, redacted, at most 1 KiB.
   package var serverMessage: String?
   /// What kind of id is unknown, or which argument is wrong (a JSON pointer).
   package var field: String?
@@ -26,13 +27,16 @@ package struct TransferError: Error, Sendable, Equatable {
   package var supported: [Int]?
   /// Whether the bytes were stored although the whole failed (file/send).
   package var fileUploaded: Bool?
-  /// Id and name of a file that was stored but not announced.
+  /// Id of a file that was stored but not announced.
   package var fileID: String?
+  /// Name of a file that was stored but not announced.
   package var fileName: String?
 
   /// The part of a failure below that is worth telling.
   package struct Cause: Sendable, Equatable {
+    /// The code the failure below would have had alone.
     package var code: ErrorCode
+    /// The status of its HTTP answer.
     package var httpStatus: Int?
 
     /// Makes a cause from the code below and, where HTTP was spoken, its status.

@@ -6,6 +6,7 @@ package enum TransferResult: Sendable, Equatable {
 
   /// An object that was put.
   package struct StoredObject: Sendable, Equatable {
+    /// As the remote has it now.
     package var metadata: ObjectMetadata
     /// Where it can be had, usable as it is; nil where the remote gives none unasked.
     package var url: String?
@@ -19,9 +20,13 @@ package enum TransferResult: Sendable, Equatable {
 
   /// A file that was stored on a channel and announced.
   package struct SharedUpload: Sendable, Equatable {
+    /// Where it was announced.
     package var channel: String
+    /// As the remote has it now.
     package var file: SharedFile
+    /// Of the announcement.
     package var timetoken: Timetoken
+    /// Where it can be had, usable as it is; nil where the remote gives none unasked.
     package var url: String?
 
     /// Makes a result.
@@ -37,6 +42,7 @@ package enum TransferResult: Sendable, Equatable {
   package struct Download: Sendable, Equatable {
     /// The file it is in; nil for inline content and streams.
     package var path: String?
+    /// Whether the file goes when the transfer is forgotten.
     package var isTemporary: Bool
     /// Bytes.
     package var size: Int64

@@ -2,9 +2,11 @@ package import JSON
 
 /// One movement of bytes as a host asked for it.
 package struct TransferSpec: Sendable {
+  /// Chosen by the host or made by ferry; unique in a process.
   package var id: TransferID
   /// The remote's name in the configuration.
   package var remote: String
+  /// What is moved, from where, to where.
   package var operation: TransferOperation
   /// Whether a whole-object sha256 is computed and, on downloads, compared.
   package var computesDigest: Bool
@@ -85,6 +87,7 @@ package struct TransferSpec: Sendable {
 
 /// The request a transfer came from, kept to tell whether another one means the same.
 package struct TransferOrigin: Sendable, Equatable {
+  /// The RPC method, such as `object/put`.
   package var method: String
   /// Canonical JSON without `detach`, `progress`, `data` and `text`.
   package var params: RawJSON
@@ -109,9 +112,13 @@ package enum TransferOperation: Sendable {
 
 /// Stores an object below a reference.
 package struct PutObject: Sendable {
+  /// Where it is stored; never the root.
   package var reference: ObjectReference
+  /// Metadata stored with the content.
   package var settable: SettableMetadata
+  /// What must hold of the object that is there, tested as it is replaced.
   package var condition: WriteCondition
+  /// Where the bytes come from.
   package var source: TransferSource
 
   /// Makes a put.
@@ -130,11 +137,15 @@ package struct PutObject: Sendable {
 
 /// Stores a file on a channel and announces it.
 package struct SendFile: Sendable {
+  /// Where it is stored and announced.
   package var channel: String
+  /// The name subscribers see.
   package var name: String
+  /// A MIME type.
   package var contentType: String
   /// What subscribers are told; its file id is filled in once the remote gave one.
   package var announcement: Announcement
+  /// Where the bytes come from.
   package var source: TransferSource
 
   /// Makes a send.
@@ -155,8 +166,11 @@ package struct SendFile: Sendable {
 
 /// Fetches an object or a half-open range of its bytes.
 package struct GetObject: Sendable {
+  /// The object; never the root.
   package var reference: ObjectReference
+  /// The part wanted; nil for all of it.
   package var range: ByteRange?
+  /// Where the bytes go.
   package var target: TransferTarget
 
   /// Makes a get.
@@ -169,7 +183,9 @@ package struct GetObject: Sendable {
 
 /// Fetches a file of a channel.
 package struct DownloadFile: Sendable {
+  /// Which file.
   package var locator: FileLocator
+  /// Where the bytes go.
   package var target: TransferTarget
 
   /// Makes a download.
@@ -198,7 +214,9 @@ package enum FileLocator: Sendable, Equatable {
 
 /// A part of an object: from `offset`, `length` bytes or, where nil, to its end.
 package struct ByteRange: Sendable, Equatable {
+  /// Bytes before it, from 0.
   package var offset: Int64
+  /// Bytes; nil to the end.
   package var length: Int64?
 
   /// Makes a range.
