@@ -49,11 +49,12 @@ final class Lifecycle: Sendable {
   /// Why a request is not served now; asked for each, in their order.
   func gate(_ method: String) -> RPCError? {
     server.counters.received.add(1, ordering: .relaxed)
-    let (isFirst, refusesWork) = state.withLock { state in
-      defer { state.hasBegun = true }
-      return (!state.hasBegun, state.refusesWork)
+    log.debug("request \(method)")
+    let (hasBegun, refusesWork) = state.withLock { state in
+      defer { if method != Initialize.name { state.hasBegun = true } }
+      return (state.hasBegun, state.refusesWork)
     }
-    if method == Initialize.name, !isFirst {
+    if method == Initialize.name, hasBegun {
       return .invalidRequest("initialize must be the first request, and is sent once")
     }
     if Self.alwaysServed.contains(method) { return nil }
@@ -92,6 +93,9 @@ final class Lifecycle: Sendable {
     }
     state.withLock { $0.parentWatch = watch }
   }
+
+  /// `initialize` has succeeded; one that was refused may be sent again, corrected.
+  func begin() { state.withLock { $0.hasBegun = true } }
 
   /// Refuses new work from now on; replies and ends of accepted work still go out.
   func refuseNewWork() {
@@ -140,7 +144,8 @@ final class Lifecycle: Sendable {
     case .broken(let reason):
       self.end(2, because: reason)
     case .closed where PeerWatch.outputReaderGone(output):
-      self.end(0, because: nil)
+      // Nobody is left to hear anything.
+      self.end(74, because: nil)
     case .closed:
       drain()
     }

@@ -31,12 +31,19 @@ package struct Log: Sendable {
   /// What a curious user may like to know.
   package func info(_ text: String) { write(.info, text) }
 
+  /// What helps to find a fault; never content, keys or URLs.
+  package func debug(_ text: @autoclosure () -> String) {
+    if level == .debug { write(.debug, text()) }
+  }
+
   private func write(_ level: Level, _ text: String) {
     guard level.rawValue <= self.level.rawValue else { return }
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     guard poll(&entry, 1, 0) > 0, entry.revents & Int16(POLLOUT) != 0 else { return }
-    let line = Array("ferry: \(level): \(text)\n".utf8)
+    // One line whatever a host's own words hold, and no longer than a pipe takes at once.
+    let safe = text.utf8.prefix(4000).map { $0 < 32 || $0 == 127 ? UInt8(ascii: "?") : $0 }
+    let line = Array("ferry: \(level): ".utf8) + safe + [UInt8(ascii: "\n")]
     // Lost where it does not fit: see above.
-    _ = line.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, min($0.count, 4096)) }
+    _ = line.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }
 }

@@ -125,6 +125,7 @@ struct Initialize: ImmediateMethod {
       settings.progressInterval = .milliseconds(interval)
     }
     if let bytes = params.maxOutLineBytes { settings.maxOutLineBytes = bytes }
+    lifecycle.begin()
     server.adopt(configuration, settings)
     server.outbox.optOut(of: Set(params.optOut))
     if let processID = params.processID { lifecycle.watch(processID) }
