@@ -3,8 +3,9 @@ package import TransferModel
 /// One transfer's conversation with a remote, as a value that performs nothing itself.
 ///
 /// The runner asks for the next step, performs it and hands the outcome back, until `done`. A
-/// backend does no I/O and reads no clock, so a whole conversation is testable as a table, and
-/// one that was killed goes on from its checkpoint.
+/// backend does no I/O and reads no clock, so a whole conversation is testable as a table. What an
+/// earlier process had done is not remembered but asked of the remote, by the identity that the
+/// content has there.
 package protocol Backend: Sendable {
   /// What to do now.
   mutating func next() -> BackendStep
@@ -14,8 +15,8 @@ package protocol Backend: Sendable {
   mutating func restart()
   /// The file the remote has although it was not announced.
   var unannounced: SharedFile? { get }
-  /// Where the conversation stands; enough to go on after a restart, opaque to everyone else.
-  var checkpoint: [UInt8] { get }
+  /// Begins where an earlier process left off: first finds out how far that one came.
+  mutating func recover()
 }
 
 /// What a backend wants done.
@@ -26,6 +27,8 @@ package enum BackendStep: Sendable, Equatable {
 
 /// A step on the embedded remote's disk.
 package enum LocalOperation: Sendable, Equatable {
+  /// Find out what became of the content that an earlier process staged.
+  case recover
   /// Make room for content that nobody sees yet.
   case stage
   /// Move the source's bytes there, from where they stand to the end.
@@ -45,6 +48,7 @@ package enum LocalOperation: Sendable, Equatable {
 
 /// What came of a step; failures end the run and do not come back here.
 package enum StepOutcome: Sendable, Equatable {
+  case recovered(Recovered)
   case staged
   case filled
   case objectPublished(ObjectMetadata, url: String)
@@ -52,4 +56,15 @@ package enum StepOutcome: Sendable, Equatable {
   case announced(Timetoken)
   case opened(ObjectMetadata?)
   case delivered(TransferResult.Download)
+}
+
+/// How far an earlier process came with an upload.
+package enum Recovered: Sendable, Equatable {
+  /// Nothing of it is left.
+  case nothing
+  /// The content is staged, in part or in whole.
+  case staged
+  case objectPublished(ObjectMetadata, url: String)
+  /// The file is there; the timetoken where it was announced too.
+  case filePublished(SharedFile, url: String, announced: Timetoken?)
 }

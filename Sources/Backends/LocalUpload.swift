@@ -13,6 +13,7 @@ package struct LocalUpload: Backend {
   }
 
   private enum State: Sendable {
+    case toRecover
     case toStage
     case toFill
     case toPublish
@@ -28,6 +29,7 @@ package struct LocalUpload: Backend {
 
   package mutating func next() -> BackendStep {
     switch state {
+    case .toRecover: .local(.recover)
     case .toStage: .local(.stage)
     case .toFill: .local(.fill)
     case .toPublish: .local(publish)
@@ -38,6 +40,8 @@ package struct LocalUpload: Backend {
 
   package mutating func receive(_ outcome: StepOutcome) {
     switch (state, outcome) {
+    case (.toRecover, .recovered(let recovered)):
+      state = self.state(after: recovered)
     case (.toStage, .staged):
       state = .toFill
     case (.toFill, .filled):
@@ -48,7 +52,8 @@ package struct LocalUpload: Backend {
       state = .toAnnounce(file, url: url)
     case (.toAnnounce(let file, let url), .announced(let timetoken)):
       state = .done(.shared(.init(channel: channel, file: file, timetoken: timetoken, url: url)))
-    case (.toStage, _), (.toFill, _), (.toPublish, _), (.toAnnounce, _), (.done, _):
+    case (.toRecover, _), (.toStage, _), (.toFill, _), (.toPublish, _), (.toAnnounce, _),
+      (.done, _):
       preconditionFailure("\(outcome) cannot follow \(state)")
     }
   }
@@ -56,22 +61,28 @@ package struct LocalUpload: Backend {
   package var unannounced: SharedFile? {
     switch state {
     case .toAnnounce(let file, _): file
-    case .toStage, .toFill, .toPublish, .done: nil
+    case .toRecover, .toStage, .toFill, .toPublish, .done: nil
     }
   }
 
   package mutating func restart() {
     switch state {
     case .toStage, .toFill, .toPublish: state = .toStage
-    case .toAnnounce, .done: break
+    case .toRecover, .toAnnounce, .done: break
     }
   }
 
-  package var checkpoint: [UInt8] {
-    switch state {
-    case .toStage, .toFill, .toPublish: Array("stage".utf8)
-    case .toAnnounce(let file, _): Array("announce \(file.id)".utf8)
-    case .done: Array("done".utf8)
+  package mutating func recover() { state = .toRecover }
+
+  private func state(after recovered: Recovered) -> State {
+    switch recovered {
+    case .nothing: .toStage
+    case .staged: .toFill
+    case .objectPublished(let metadata, let url):
+      .done(.stored(.init(metadata: metadata, url: url)))
+    case .filePublished(let file, let url, let timetoken?):
+      .done(.shared(.init(channel: channel, file: file, timetoken: timetoken, url: url)))
+    case .filePublished(let file, let url, nil): .toAnnounce(file, url: url)
     }
   }
 

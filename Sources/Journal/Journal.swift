@@ -57,6 +57,26 @@ package final class Journal: Sendable {
     }
   }
 
+  /// Writes changes down soon and tells when they are, or that they are not kept.
+  ///
+  /// - Parameter then: called on the journal's thread, in the order of the calls; must not block.
+  package func write(
+    _ changes: [JournalChange],
+    then: @escaping @Sendable (_ isKept: Bool) -> Void
+  ) {
+    queue.add(changes, waiter: then)
+  }
+
+  /// What is known of an id, at one look.
+  ///
+  /// - Parameter then: called on the journal's thread, in the order of the calls; must not block.
+  package func find(
+    _ id: TransferID,
+    then: @escaping @Sendable (JournalFinding) -> Void
+  ) {
+    queue.ask { then($0?.find(id) ?? .unknown) }
+  }
+
   /// The row of an id, of those that this process owns.
   package func row(_ id: TransferID) async -> JournalRow? { await ask { $0.row(id) } ?? nil }
 

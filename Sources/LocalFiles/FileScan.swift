@@ -2,6 +2,11 @@ package import TransferModel
 
 /// Reading a range of a file piece by piece, to hash or to copy it.
 package enum FileScan {
+  /// The bytes a file has now.
+  package static func size(of descriptor: Int32) throws(TransferError) -> Int64 {
+    Int64(try Descriptor.status(descriptor, path: Descriptor.path(of: descriptor) ?? "a file").st_size)
+  }
+
   /// Calls `body` with each piece in order and its offset in the file.
   ///
   /// The memory of a piece is used again for the next one.

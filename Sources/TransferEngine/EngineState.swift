@@ -11,7 +11,7 @@ struct EngineState {
   /// No queued transfer starts while the host does not read.
   var isHeld = false
   var isShuttingDown = false
-  /// Queued and running transfers, and cancelled ones that are being cleaned up.
+  /// Queued and running transfers, and ended ones that are being cleaned up.
   var active = 0
   var idleWaiters: [CheckedContinuation<Void, Never>] = []
   /// Ends since the start.
@@ -19,6 +19,18 @@ struct EngineState {
   private var settledOrder: [TransferID] = []
 
   init(concurrency: Int) { queue = AdmissionQueue(concurrency: concurrency) }
+
+  /// The record of a transfer that is taken in; `total` in bytes, nil while unknown.
+  mutating func newRecord(
+    _ spec: TransferSpec, total: Int64?, concurrency: Int
+  ) -> TransferRecord {
+    lastNumber += 1
+    return TransferRecord(
+      spec: spec, number: lastNumber,
+      size: AdmissionQueue.size(ofBytes: total, isHosted: spec.isStream),
+      slot: ProgressSlot(id: spec.id, direction: spec.direction, total: total),
+      remoteConcurrency: concurrency, pipe: spec.isStream ? StreamPipe() : nil)
+  }
 
   /// A transfer is no longer queued or running.
   mutating func leaveActive() {
@@ -28,16 +40,19 @@ struct EngineState {
     idleWaiters.removeAll()
   }
 
-  /// Remembers an end, and forgets the oldest ones past the limit.
-  mutating func remember(settled id: TransferID, as end: TransferState) {
-    ended[end, default: 0] += 1
+  /// Remembers an end (nil: of an earlier process), and drops the oldest past the limit.
+  /// - Returns: what was dropped.
+  mutating func remember(settled id: TransferID, as end: TransferState?) -> [TransferRecord] {
+    if let end { ended[end, default: 0] += 1 }
     settledOrder.append(id)
     // Cut in steps, so that each end costs the same however many are kept.
-    guard settledOrder.count > Self.settledLimit + 256 else { return }
+    guard settledOrder.count > Self.settledLimit + 256 else { return [] }
     let surplus = settledOrder.count - Self.settledLimit
+    var dropped: [TransferRecord] = []
     for id in settledOrder.prefix(surplus) where records[id]?.machine.visible.isSettled == true {
-      records[id] = nil
+      if let record = records.removeValue(forKey: id) { dropped.append(record) }
     }
     settledOrder.removeFirst(surplus)
+    return dropped
   }
 }

@@ -55,6 +55,8 @@ struct Intake {
       digest.update(bytes)
       finding.size = Int64(bytes.count)
       finding.sourceIdentity = digest.hex
+    case .spool(let path):
+      finding.size = try SourceFile.open(path).size
     case .stream(let size):
       finding.size = size
     }

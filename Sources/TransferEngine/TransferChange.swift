@@ -23,6 +23,8 @@ package struct TransferSettlement: Sendable {
   package let id: TransferID
   package let remote: String
   package let outcome: Outcome
+  /// Whether a retry, or a later process, can still lead it to success.
+  package let isResumable: Bool
   /// Bytes moved in the last attempt.
   package let loaded: Int64
   package let total: Int64?

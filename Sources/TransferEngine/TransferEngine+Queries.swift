@@ -85,6 +85,7 @@ extension TransferEngine {
         )
       }
       state.records[id] = nil
+      forget([record])
       return record.result
     }
     if case .downloaded(let download) = result, download.isTemporary, let path = download.path {
@@ -150,15 +151,29 @@ extension TransferEngine {
     for pipe in pipes { pipe.fail(error) }
   }
 
-  /// Cancels everything that has not ended; returns how many.
-  @discardableResult
-  package func cancelAll() -> Int {
-    let ids = state.withLock { state in
-      state.records.values.filter { !$0.machine.visible.isSettled }.map(\.spec.id)
+  /// Ends everything that has not ended, and keeps for a later process what it can go on with.
+  package func suspendAll() {
+    state.withLock { state in
+      for id in state.records.keys {
+        guard var record = state.records[id], !record.machine.visible.isSettled else { continue }
+        let isStream = record.spec.isStream
+        transition(&record, &state) { isStream ? $0.cancel() : $0.suspend() }
+        state.records[id] = record
+      }
     }
-    // Each was there a moment ago; one that has ended meanwhile needs nothing.
-    for id in ids { _ = try? cancel(id) }
-    return ids.count
+  }
+
+  /// How many transfers a later process can go on with.
+  package var suspendedCount: Int {
+    state.withLock { state in
+      state.records.values.count { $0.isSuspended || $0.machine.visible == .interrupted }
+    }
+  }
+
+  /// Writes the journal down and closes everything that was opened.
+  package func close() async {
+    await journal.close()
+    await remotes.close()
   }
 
   /// Whether anything is queued or running.

@@ -1,4 +1,3 @@
-internal import Configuration
 internal import Synchronization
 internal import TransferModel
 
@@ -48,13 +47,17 @@ extension TransferEngine {
     case .enqueue(let resumed):
       if resumed { tell.yield(.resumed(id, loaded: record.slot.loaded)) }
       record.error = nil
-      enqueue(record, &state)
+      // One that is not yet written down is queued when it is.
+      if record.isPersisted { enqueue(record, &state) }
     case .pauseAndEnqueue:
       tell.yield(.paused(id, loaded: record.slot.loaded))
       tell.yield(.resumed(id, loaded: record.slot.loaded))
       enqueue(record, &state)
     case .settle(let end):
       settle(&record, as: end, &state)
+    case .suspend:
+      record.isSuspended = true
+      settle(&record, as: .cancelled, &state)
     }
   }
 
@@ -74,17 +77,10 @@ extension TransferEngine {
       slot.set(loaded: 0)
       tell.yield(.started(record.spec.id, attempt: attempt, total: slot.total))
     }
+    if announces, attempt > 1 { persistAttempt(of: record) }
     if record.spec.reportsProgress { progress.add(slot) }
     let isRetry = announces && record.run != nil
-    let run =
-      record.run
-      ?? TransferRun(
-        spec: record.spec,
-        slot: slot,
-        pipe: record.pipe,
-        remotes: remotes,
-        environment: environment
-      )
+    let run = record.run ?? makeRun(&record)
     record.run = run
     let id = record.spec.id
     record.task = Task(executorPreference: pool) { [self] in
@@ -118,39 +114,62 @@ extension TransferEngine {
     }
   }
 
+  /// The run of a transfer, which goes on from what an earlier process had in hand.
+  private func makeRun(_ record: inout TransferRecord) -> TransferRun {
+    defer { record.kept = nil }
+    let id = record.spec.id
+    return TransferRun(
+      spec: record.spec, slot: record.slot, pipe: record.pipe, remotes: remotes,
+      environment: environment, kept: record.kept
+    ) { [self] runState, awaited in
+      await remember(runState, of: id, awaited: awaited)
+    }
+  }
+
   private func settle(
-    _ record: inout TransferRecord,
-    as end: TransferState,
-    _ state: inout EngineState
+    _ record: inout TransferRecord, as end: TransferState, _ state: inout EngineState
   ) {
     let id = record.spec.id
     if end == .cancelled {
       state.queue.remove(id, remote: record.spec.remote, size: record.size)
-      record.error = TransferError(.cancelled, "The transfer was cancelled.")
+      record.error = TransferError(
+        .cancelled,
+        record.isSuspended
+          ? "The process ends; the transfer can be resumed in the next one."
+          : "The transfer was cancelled.")
       // What a cancelled send had stored is removed again.
       record.error?.fileUploaded = record.spec.announces ? false : nil
     }
     if let error = record.error { record.pipe?.fail(error) }
-    state.remember(settled: id, as: end)
+    forget(state.remember(settled: id, as: end))
     guard let settlement = record.settlement else {
       preconditionFailure("\(id) settled as \(end) without a result or an error")
     }
+    if !record.isSuspended { persistEnd(of: record) }
     let waiters = record.waiters
     record.waiters = []
-    guard end == .cancelled, let run = record.run else {
-      if end != .failed { record.run = nil }
-      tell.yield(.settled(settlement, waiters))
+    for waiter in waiters where waiter.isDetached { tell.yield(.accepted(id, waiter)) }
+    if end == .cancelled, record.kept != nil { record.run = makeRun(&record) }
+    let leftovers = end == .cancelled ? record.run : nil
+    if end != .failed { record.run = nil }
+    guard let leftovers else {
+      tell.yield(.settled(settlement, waiters.waiting))
       return
     }
     // What it left goes before anybody hears of the end; until then the engine is not idle.
-    record.run = nil
     state.active += 1
+    let keeps = record.isSuspended
     Task(executorPreference: pool) { [self] in
-      await run.abandon()
+      if keeps { await leftovers.suspend() } else { await leftovers.abandon() }
       self.state.withLock { state in
-        tell.yield(.settled(settlement, waiters))
+        tell.yield(.settled(settlement, waiters.waiting))
         state.leaveActive()
       }
     }
   }
+}
+
+extension [Waiter] {
+  /// Those that wait for the end.
+  fileprivate var waiting: [Waiter] { filter { !$0.isDetached } }
 }

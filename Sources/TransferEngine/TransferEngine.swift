@@ -1,4 +1,5 @@
 package import Configuration
+internal import Journal
 internal import Synchronization
 package import TransferModel
 
@@ -6,7 +7,8 @@ package import TransferModel
 ///
 /// Every call is short and may come from any thread; what happens is told in order by `changes`,
 /// which has one consumer. Decisions are made by `TransferMachine` and `AdmissionQueue`, bytes
-/// are moved by `TransferRun` on the blocking pool.
+/// are moved by `TransferRun` on the blocking pool, and `Journal` remembers what must outlive the
+/// process.
 package final class TransferEngine: Sendable {
   /// What happens, in order; one consumer.
   package let changes: AsyncStream<TransferChange>
@@ -18,21 +20,38 @@ package final class TransferEngine: Sendable {
   let state: Mutex<EngineState>
   let pool = BlockingPool()
   let environment: RunEnvironment
+  let journal: Journal
+  let decode: SpecDecoder
 
-  /// Makes an engine over the configured remotes; nothing is opened before it is used.
-  package init(remotes: Remotes, configuration: Configuration) {
+  /// Makes an engine over the configured remotes; no remote is opened before it is used.
+  ///
+  /// - Parameters:
+  ///   - stateKey: whose state it is; processes with the same key take over from each other.
+  ///   - decode: reads again what an earlier process took in.
+  ///   - onTrouble: told once of each kind of trouble with the journal; must not block.
+  package init(
+    remotes: Remotes, configuration: Configuration, stateKey: String,
+    decode: @escaping SpecDecoder, onTrouble: @escaping @Sendable (TransferError) -> Void
+  ) {
     (changes, tell) = AsyncStream.makeStream(of: TransferChange.self)
     self.remotes = remotes
+    self.decode = decode
     environment = RunEnvironment(configuration: configuration)
+    journal = Journal(
+      stateDirectory: configuration.stateDirectory, scope: stateKey, onTrouble: onTrouble)
     state = Mutex(EngineState(concurrency: configuration.limits.concurrency))
   }
 
-  /// Takes a transfer in, or joins the one with the same id and the same meaning.
+  /// Takes a transfer in, or joins the one with the same id and the same meaning; one that an
+  /// earlier process left goes on.
   ///
   /// A request that cannot work as it is (no such file, too large, …) becomes a rejected
   /// transfer: its end comes by `changes` like every other.
+  /// - Parameter isChosen: whether the host chose the id, so that it may be known elsewhere.
   /// - Throws: `ERR_DUPLICATE_TRANSFER`, `ERR_SHUTTING_DOWN`, `ERR_CONFIG`.
-  package func submit(_ spec: TransferSpec, waiter: Waiter) throws(TransferError) {
+  package func submit(
+    _ spec: TransferSpec, isChosen: Bool, waiter: Waiter
+  ) throws(TransferError) {
     let limits = try remotes.limits(of: spec.remote)
     let concurrency = try remotes.concurrency(of: spec.remote)
     let intake = Intake(limits: limits).inspect(spec)
@@ -45,30 +64,35 @@ package final class TransferEngine: Sendable {
       if state.records[spec.id] != nil {
         try join(spec, waiter, &state)
       } else {
-        add(spec, waiter, intake, concurrency: concurrency, &state)
+        let record = state.newRecord(spec, total: intake.size, concurrency: concurrency)
+        add(record, waiter, rejection: intake.rejection, isChosen: isChosen, &state)
       }
     }
   }
 
   /// Stops a transfer and gives its slot free; it keeps what it has.
+  /// - Returns: the state it is in, or on its way to.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func pause(_ id: TransferID) throws(TransferError) -> TransferState {
     try act(on: id) { $0.pause() }
   }
 
-  /// Queues a paused transfer again.
+  /// Queues a paused or interrupted transfer again.
+  /// - Returns: the state it is in, or on its way to.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func resume(_ id: TransferID) throws(TransferError) -> TransferState {
     try act(on: id) { $0.resume() }
   }
 
   /// Ends a transfer that has not ended, leaving nothing of it behind.
+  /// - Returns: the state it is in, or on its way to.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func cancel(_ id: TransferID) throws(TransferError) -> TransferState {
     try act(on: id) { $0.cancel() }
   }
 
   /// Queues a failed transfer again; its attempt rises.
+  /// - Returns: the state it is in, or on its way to.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func retry(_ id: TransferID) throws(TransferError) -> TransferState {
     try act(on: id) { $0.retry() }
@@ -91,67 +115,53 @@ package final class TransferEngine: Sendable {
   }
 
   private func join(
-    _ spec: TransferSpec,
-    _ waiter: Waiter,
-    _ state: inout EngineState
+    _ spec: TransferSpec, _ waiter: Waiter, _ state: inout EngineState
   ) throws(TransferError) {
     guard var record = state.records[spec.id], record.spec.origin == spec.origin else {
-      throw TransferError(
-        .duplicateTransfer,
-        "Transfer \(spec.id) exists with other parameters or another source; choose another "
-          + "transferId, or transfer/forget it first."
-      )
+      throw .duplicate(spec.id)
     }
     if waiter.isDetached {
       record.isDetached = true
-      tell.yield(.accepted(spec.id, waiter))
+      if record.isPersisted {
+        tell.yield(.accepted(spec.id, waiter))
+      } else {
+        record.waiters.append(waiter)
+      }
     } else if let settlement = record.settlement {
       tell.yield(.joined(settlement, waiter))
     } else {
       record.waiters.append(waiter)
     }
+    if record.machine.visible == .interrupted {
+      // The request brings its bytes again, and its paths start where this host says.
+      record.spec = spec
+      transition(&record, &state) { $0.resume() }
+    }
     state.records[spec.id] = record
+    admit(&state)
   }
 
   private func add(
-    _ spec: TransferSpec,
-    _ waiter: Waiter,
-    _ intake: Intake.Finding,
-    concurrency: Int,
+    _ record: TransferRecord, _ waiter: Waiter, rejection: TransferError?, isChosen: Bool,
     _ state: inout EngineState
   ) {
-    let isStream = spec.source?.isStream ?? (spec.target == .stream)
-    let slot = ProgressSlot(id: spec.id, direction: spec.direction, total: intake.size)
-    state.lastNumber += 1
-    var record = TransferRecord(
-      spec: spec,
-      number: state.lastNumber,
-      size: AdmissionQueue.size(ofBytes: intake.size, isHosted: isStream),
-      slot: slot,
-      remoteConcurrency: concurrency,
-      pipe: isStream ? StreamPipe() : nil
-    )
+    var record = record
+    record.waiters.append(waiter)
+    record.isDetached = waiter.isDetached
     state.active += 1
-    if waiter.isDetached {
-      record.isDetached = true
-      tell.yield(.accepted(spec.id, waiter))
-    } else {
-      record.waiters.append(waiter)
-    }
-    if let rejection = intake.rejection {
+    if let rejection {
       record.error = rejection
+      journal.write(.add(row(of: record)))
       transition(&record, &state) { $0.reject() }
-      state.records[spec.id] = record
+      state.records[record.spec.id] = record
     } else {
-      enqueue(record, &state)
-      state.records[spec.id] = record
-      admit(&state)
+      state.records[record.spec.id] = record
+      persist(record, isChosen: isChosen)
     }
   }
 
   private func act(
-    on id: TransferID,
-    _ event: (inout TransferMachine) -> TransferMachine.Action
+    on id: TransferID, _ event: (inout TransferMachine) -> TransferMachine.Action
   ) throws(TransferError) -> TransferState {
     try state.withLock { state throws(TransferError) in
       guard var record = state.records[id] else { throw .unknownTransfer(id) }
@@ -167,9 +177,15 @@ extension TransferError {
   /// No transfer has this id.
   package static func unknownTransfer(_ id: TransferID) -> TransferError {
     TransferError(
-      .unknownID,
-      "There is no transfer \(id); transfer/list shows those there are.",
-      field: "/transferId"
-    )
+      .unknownID, "There is no transfer \(id); transfer/list shows those there are.",
+      field: "/transferId")
+  }
+
+  /// A transfer of this id means something else.
+  static func duplicate(_ id: TransferID) -> TransferError {
+    TransferError(
+      .duplicateTransfer,
+      "Transfer \(id) exists with other parameters or another source; choose another "
+        + "transferId, or transfer/forget it first.")
   }
 }

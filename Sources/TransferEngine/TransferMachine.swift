@@ -4,6 +4,14 @@ internal import TransferModel
 struct TransferMachine {
   private(set) var state: State = .queued(attempt: 1, begun: false)
 
+  /// A new transfer.
+  init() {}
+
+  /// One that an earlier process left, as its row says.
+  init(restoring visible: TransferState, attempt: Int) {
+    state = visible.isSettled ? .settled(attempt: attempt, visible) : .interrupted(attempt: attempt)
+  }
+
   /// `begun`: whether this attempt has been announced by `started`.
   enum State: Equatable {
     /// Waiting for a slot. Next: running, paused, settled.
@@ -14,6 +22,8 @@ struct TransferMachine {
     case stopping(attempt: Int, Intent)
     /// Next: queued, settled.
     case paused(attempt: Int, begun: Bool)
+    /// Left by an earlier process. Next: queued, settled.
+    case interrupted(attempt: Int)
     /// Next: queued, by a retry of a failed one.
     case settled(attempt: Int, TransferState)
   }
@@ -24,6 +34,8 @@ struct TransferMachine {
     /// Paused and resumed again before it had stopped.
     case resume
     case cancel
+    /// The process ends; a later one may go on.
+    case suspend
   }
 
   /// What the engine has to do.
@@ -41,6 +53,8 @@ struct TransferMachine {
     case pauseAndEnqueue
     /// It is over.
     case settle(TransferState)
+    /// It is over for this process, and kept for a later one.
+    case suspend
   }
 
   /// How a run came to its end.
@@ -55,6 +69,7 @@ struct TransferMachine {
     case .queued: .queued
     case .running, .stopping: .running
     case .paused: .paused
+    case .interrupted: .interrupted
     case .settled(_, let end): end
     }
   }
@@ -63,8 +78,8 @@ struct TransferMachine {
   var intended: TransferState {
     switch state {
     case .stopping(_, .pause): .paused
-    case .stopping(_, .cancel): .cancelled
-    case .stopping(_, .resume), .queued, .running, .paused, .settled: visible
+    case .stopping(_, .cancel), .stopping(_, .suspend): .cancelled
+    case .stopping(_, .resume), .queued, .running, .paused, .interrupted, .settled: visible
     }
   }
 
@@ -72,14 +87,14 @@ struct TransferMachine {
   var isActive: Bool {
     switch state {
     case .queued, .running, .stopping: true
-    case .paused, .settled: false
+    case .paused, .interrupted, .settled: false
     }
   }
 
   var attempt: Int {
     switch state {
     case .queued(let attempt, _), .running(let attempt), .stopping(let attempt, _),
-      .paused(let attempt, _), .settled(let attempt, _):
+      .paused(let attempt, _), .interrupted(let attempt), .settled(let attempt, _):
       attempt
     }
   }
@@ -90,7 +105,7 @@ struct TransferMachine {
     case .queued(let attempt, let begun):
       state = .running(attempt: attempt)
       return .start(attempt: attempt, announces: !begun)
-    case .running, .stopping, .paused, .settled:
+    case .running, .stopping, .paused, .interrupted, .settled:
       return .none
     }
   }
@@ -106,7 +121,7 @@ struct TransferMachine {
     case .stopping(let attempt, .resume):
       state = .stopping(attempt: attempt, .pause)
       return .none
-    case .stopping, .paused, .settled:
+    case .stopping, .paused, .interrupted, .settled:
       return .none
     }
   }
@@ -116,6 +131,10 @@ struct TransferMachine {
     case .paused(let attempt, let begun):
       state = .queued(attempt: attempt, begun: begun)
       return .enqueue(resumed: true)
+    case .interrupted(let attempt):
+      // Another process's attempt is over; this one's begins where that one stood.
+      state = .queued(attempt: attempt + 1, begun: false)
+      return .enqueue(resumed: false)
     case .stopping(let attempt, .pause):
       state = .stopping(attempt: attempt, .resume)
       return .none
@@ -124,34 +143,24 @@ struct TransferMachine {
     }
   }
 
-  mutating func cancel() -> Action {
-    switch state {
-    case .queued(let attempt, _), .paused(let attempt, _):
-      state = .settled(attempt: attempt, .cancelled)
-      return .settle(.cancelled)
-    case .running(let attempt):
-      state = .stopping(attempt: attempt, .cancel)
-      return .stop
-    case .stopping(let attempt, .pause), .stopping(let attempt, .resume):
-      state = .stopping(attempt: attempt, .cancel)
-      return .none
-    case .stopping(_, .cancel), .settled:
-      return .none
-    }
+  mutating func cancel() -> Action { end(.cancel) }
+
+  /// The process ends: what has not ended is over for its host, and kept for a later process.
+  mutating func suspend() -> Action {
+    // Already kept by the process that left it.
+    if case .interrupted = state { return .none }
+    return end(.suspend)
   }
 
   /// Refused before it was ever queued.
-  mutating func reject() -> Action {
-    state = .settled(attempt: 1, .rejected)
-    return .settle(.rejected)
-  }
+  mutating func reject() -> Action { settle(1, .rejected) }
 
   mutating func retry() -> Action {
     switch state {
     case .settled(let attempt, .failed):
       state = .queued(attempt: attempt + 1, begun: false)
       return .enqueue(resumed: false)
-    case .queued, .running, .stopping, .paused, .settled:
+    case .queued, .running, .stopping, .paused, .interrupted, .settled:
       return .none
     }
   }
@@ -173,8 +182,29 @@ struct TransferMachine {
     case (.stopping(let attempt, .resume), .stopped):
       state = .queued(attempt: attempt, begun: true)
       return .pauseAndEnqueue
-    case (.running, .stopped), (.queued, _), (.paused, _), (.settled, _):
+    case (.stopping(let attempt, .suspend), .stopped):
+      state = .settled(attempt: attempt, .cancelled)
+      return .suspend
+    case (.running, .stopped), (.queued, _), (.paused, _), (.interrupted, _), (.settled, _):
       preconditionFailure("a run cannot end with \(end) in \(state)")
+    }
+  }
+
+  /// Cancels or suspends; the later wish counts, but nothing calls a cancellation back.
+  private mutating func end(_ intent: Intent) -> Action {
+    switch state {
+    case .queued(let attempt, _), .paused(let attempt, _), .interrupted(let attempt):
+      state = .settled(attempt: attempt, .cancelled)
+      return intent == .suspend ? .suspend : .settle(.cancelled)
+    case .running(let attempt):
+      state = .stopping(attempt: attempt, intent)
+      return .stop
+    case .stopping(let attempt, .pause), .stopping(let attempt, .resume),
+      .stopping(let attempt, .suspend):
+      state = .stopping(attempt: attempt, intent)
+      return .none
+    case .stopping(_, .cancel), .settled:
+      return .none
     }
   }
 

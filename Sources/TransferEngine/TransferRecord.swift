@@ -2,7 +2,7 @@ internal import TransferModel
 
 /// What the engine keeps of one transfer.
 struct TransferRecord {
-  let spec: TransferSpec
+  var spec: TransferSpec
   /// Rises with every accepted transfer.
   let number: Int64
   let size: AdmissionQueue.Size
@@ -12,53 +12,42 @@ struct TransferRecord {
   /// For streams: where the host's bytes meet the transfer's.
   let pipe: StreamPipe?
   var machine = TransferMachine()
+  /// Whether the journal has it (or has said that it keeps nothing); before, it does not run.
+  var isPersisted = false
+  /// What an earlier process had in hand.
+  var kept: RunState?
   var run: TransferRun?
   var task: Task<Void, Never>?
   var waiters: [Waiter] = []
   /// Whether a detached request asked for it, so that nobody's going away ends it.
   var isDetached = false
+  /// Whether it ended for this process only.
+  var isSuspended = false
   var result: TransferResult?
   var error: TransferError?
 
   var snapshot: TransferSnapshot {
     TransferSnapshot(
-      spec: spec,
-      state: machine.visible,
-      loaded: slot.loaded,
-      total: slot.total,
-      attempt: machine.attempt,
-      error: error,
-      result: result
-    )
+      spec: spec, state: machine.visible, loaded: slot.loaded, total: slot.total,
+      attempt: machine.attempt, error: error, result: result)
   }
 
   /// How it ended; nil while it has not.
   var settlement: TransferSettlement? {
     let outcome: TransferSettlement.Outcome
-    switch machine.visible {
-    case .succeeded:
-      guard let result else { return nil }
-      outcome = .succeeded(result)
-    case .failed:
-      guard let error else { return nil }
-      outcome = .failed(error)
-    case .rejected:
-      guard let error else { return nil }
-      outcome = .rejected(error)
-    case .cancelled:
-      guard let error else { return nil }
-      outcome = .cancelled(error)
-    case .queued, .running, .paused, .interrupted:
+    switch (machine.visible, result, error) {
+    case (.succeeded, let result?, _): outcome = .succeeded(result)
+    case (.failed, _, let error?): outcome = .failed(error)
+    case (.rejected, _, let error?): outcome = .rejected(error)
+    case (.cancelled, _, let error?): outcome = .cancelled(error)
+    case (.succeeded, _, _), (.failed, _, _), (.rejected, _, _), (.cancelled, _, _),
+      (.queued, _, _), (.running, _, _), (.paused, _, _), (.interrupted, _, _):
       return nil
     }
     return TransferSettlement(
-      id: spec.id,
-      remote: spec.remote,
-      outcome: outcome,
-      loaded: slot.loaded,
-      total: slot.total,
-      attempt: machine.attempt,
-      slot: slot
-    )
+      id: spec.id, remote: spec.remote, outcome: outcome, isResumable: isResumable,
+      loaded: slot.loaded, total: slot.total, attempt: machine.attempt, slot: slot)
   }
+
+  private var isResumable: Bool { isSuspended || machine.visible == .failed }
 }

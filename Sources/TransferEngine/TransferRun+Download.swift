@@ -36,7 +36,7 @@ extension TransferRun {
       try await deliver(content, to: path, overwrite: overwrite, mode: 0o666)
       return result(path: path, isTemporary: false)
     case .temporary:
-      let path = if let part { part.targetPath } else { try environment.temporaryPath() }
+      let path = try part?.targetPath ?? kept?.target ?? environment.temporaryPath()
       try await deliver(content, to: path, overwrite: false, mode: 0o600)
       return result(path: path, isTemporary: true)
     case .inline(let maxSize):
@@ -54,12 +54,7 @@ extension TransferRun {
     overwrite: Bool,
     mode: UInt32
   ) async throws(TransferError) {
-    if part == nil {
-      let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
-      let new = try PartFile.create(for: path, overwrite: overwrite, within: roots)
-      part = new
-      try new.preallocate(Int64(range.count))
-    }
+    if part == nil { try await openPart(of: path, overwrite: overwrite, content) }
     guard let part else { return }
     let copy = FileCopy()
     while offset < Int64(range.count) {
@@ -85,6 +80,50 @@ extension TransferRun {
     try verify(content)
     try part.publish(overwrite: overwrite, mode: mode)
     self.part = nil
+  }
+
+  /// Makes the part, or takes up the one that an earlier process left of the same content.
+  private func openPart(
+    of path: String, overwrite: Bool, _ content: StoredContent
+  ) async throws(TransferError) {
+    let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
+    if let kept, let old = kept.part {
+      self.kept = nil
+      part = try? PartFile.reopen(old, for: path, within: roots)  // gone: begin anew
+      if kept.content == content.id, kept.isOfThisBoot, let part {
+        return try await takeUp(part, content)
+      }
+      part?.discard()
+    }
+    let new: PartFile
+    do throws(TransferError) {
+      new = try PartFile.create(for: path, overwrite: overwrite, within: roots)
+    } catch {
+      throw error.during(.prepare)
+    }
+    part = new
+    inHand.part = new.path
+    inHand.target = path
+    inHand.content = content.id
+    // In somebody else's folder: it must not be forgotten there.
+    await remember(awaited: true)
+    try new.preallocate(Int64(range.count))
+  }
+
+  private func takeUp(_ part: PartFile, _ content: StoredContent) async throws(TransferError) {
+    let size = min(try part.size(), Int64(range.count))
+    var hashed: Int64 = 0
+    while hasher != nil, hashed < size {
+      try stopIfAsked()
+      let end = min(size, hashed + Int64(Self.sliceBytes))
+      if let error = hasher?.update(from: part.number, in: hashed..<end) { throw error }
+      hashed = end
+    }
+    inHand.part = part.path
+    inHand.target = part.targetPath
+    inHand.content = content.id
+    offset = size
+    slot.set(loaded: size)
   }
 
   private func collect(_ content: StoredContent, maxSize: Int64) async throws(TransferError) {

@@ -10,22 +10,73 @@ extension TransferRun {
   /// kernel while a second thread hashes them.
   private static let bufferedLimit: Int64 = 256 << 10
 
-  func stage(in store: LocalStore) throws(TransferError) {
-    guard let wanted = spec.source else { preconditionFailure("a download stages nothing") }
-    if case .path(let path) = wanted {
+  /// Finds out how far an earlier process came, and takes up what it staged.
+  func recover(_ kept: RunState) async throws(TransferError) -> Recovered {
+    guard let id = kept.staging else { return .nothing }
+    let store = try remotes.local(spec.remote)
+    switch try await store.recover(id) {
+    case .object(let metadata):
+      return .objectPublished(metadata, url: store.url(content: id))
+    case .file(let file, let announced):
+      return .filePublished(file, url: store.url(content: id), announced: announced)
+    case .nothing:
+      guard kept.isOfThisBoot, let staging = try store.reopen(id) else { return .nothing }
+      self.staging = staging
+      inHand.staging = id
+      try openSource()
+      try await takeUp(staging)
+      return .staged
+    }
+  }
+
+  /// Counts what is staged already; it is hashed anew, since digests in the making are not kept.
+  private func takeUp(_ staging: Staging) async throws(TransferError) {
+    let size = try FileScan.size(of: staging.descriptor)
+    hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
+    var hashed: Int64 = 0
+    while hasher != nil, hashed < size {
+      try stopIfAsked()
+      let end = min(size, hashed + Int64(Self.sliceBytes))
+      if let error = hasher?.update(from: staging.descriptor, in: hashed..<end) { throw error }
+      hashed = end
+    }
+    offset = size
+    slot.set(loaded: size)
+  }
+
+  func stage(in store: LocalStore) async throws(TransferError) {
+    try openSource()
+    let new = try store.stage(expectedSize: slot.total)
+    staging = new
+    hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
+    inHand.staging = new.id
+    // Small content is sent again rather than gone on with.
+    if (slot.total ?? 0) > AdmissionQueue.smallLimit { await remember(awaited: false) }
+  }
+
+  private func openSource() throws(TransferError) {
+    switch spec.source {
+    case .path(let path):
       let roots = try Roots(remotes.limits(of: spec.remote).roots)
       let file = try SourceFile.open(path, within: roots)
       guard file.identity.description == spec.origin.sourceIdentity else {
         throw TransferError(
-          .fileChanged,
-          "\"\(path)\" changed after it was queued; send it again.",
-          phase: .prepare
-        )
+          .fileChanged, "\"\(path)\" changed after it was queued; send it again.",
+          phase: .prepare)
       }
       source = file
+    case .spool(let path):
+      source = try SourceFile.open(path)
+    case .bytes, .stream:
+      break
+    case nil:
+      preconditionFailure("a download has no source")
     }
-    staging = try store.stage(expectedSize: slot.total)
-    hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
+  }
+
+  /// Before the remote may have it under its name: what must not happen twice is written down.
+  private func rememberBeforePublishing(_ isConditional: Bool) async {
+    if spec.announces || isConditional { await remember(awaited: true) }
   }
 
   func fill() async throws(TransferError) {
@@ -33,7 +84,7 @@ extension TransferRun {
       preconditionFailure("filled before it was staged")
     }
     switch wanted {
-    case .path: try await fillFromFile(staging)
+    case .path, .spool: try await fillFromFile(staging)
     case .bytes(let bytes): try await fill(staging, from: bytes)
     case .stream(let size): try await fillFromStream(staging, size: size)
     }
@@ -47,6 +98,7 @@ extension TransferRun {
   ) async throws(TransferError) -> StepOutcome {
     guard let staging else { preconditionFailure("published before it was staged") }
     try staging.sync()
+    await rememberBeforePublishing(condition != WriteCondition())
     let metadata = try await store.publishObject(
       staging,
       ref: reference,
@@ -68,6 +120,7 @@ extension TransferRun {
   ) async throws(TransferError) -> StepOutcome {
     guard let staging else { preconditionFailure("published before it was staged") }
     try staging.sync()
+    await rememberBeforePublishing(false)
     let file = try await store.publishFile(
       staging,
       channel: channel,

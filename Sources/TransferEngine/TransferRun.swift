@@ -18,6 +18,12 @@ actor TransferRun {
   private let traffic: RemoteTraffic?
   private var backend: any Backend
 
+  private let remember: @Sendable (RunState, _ awaited: Bool) async -> Void
+  /// What an earlier process had in hand, until it is taken up.
+  var kept: RunState?
+  /// What this one has.
+  var inHand: RunState
+
   // What an upload has in hand.
   var source: SourceFile?
   var staging: Staging?
@@ -41,18 +47,22 @@ actor TransferRun {
     case stopped
   }
 
+  /// - Parameters:
+  ///   - kept: what an earlier process had in hand.
+  ///   - remember: keeps what this one has; returns when it is kept, where that is awaited.
   init(
-    spec: TransferSpec,
-    slot: ProgressSlot,
-    pipe: StreamPipe?,
-    remotes: Remotes,
-    environment: RunEnvironment
+    spec: TransferSpec, slot: ProgressSlot, pipe: StreamPipe?, remotes: Remotes,
+    environment: RunEnvironment, kept: RunState?,
+    remember: @escaping @Sendable (RunState, _ awaited: Bool) async -> Void
   ) {
     self.spec = spec
     self.slot = slot
     self.pipe = pipe
     self.remotes = remotes
     self.environment = environment
+    self.kept = kept
+    self.remember = remember
+    inHand = RunState(root: spec.root)
     traffic = remotes.traffic(of: spec.remote)
     switch spec.operation {
     case .putObject(let put): backend = LocalUpload(put)
@@ -60,6 +70,7 @@ actor TransferRun {
     case .getObject(let get): backend = LocalDownload(get)
     case .downloadFile(let download): backend = LocalDownload(download)
     }
+    if kept != nil { backend.recover() }
   }
 
   /// Goes on until the end, a failure or a stop. After a failure nothing half-made is left.
@@ -94,18 +105,50 @@ actor TransferRun {
 
   /// Leaves nothing behind, here or on the remote.
   func abandon() async {
+    await takeUpKept()
     drop()
     guard let file = backend.unannounced, let channel = spec.channel else { return }
     do throws(TransferError) {
       try await remotes.local(spec.remote).deleteFile(
-        channel: channel,
-        id: file.id,
-        name: file.name
-      )
+        channel: channel, id: file.id, name: file.name)
     } catch {
       // Gone already, or out of reach: a file that nobody was told of harms nobody.
     }
   }
+
+  /// Leaves what a later process can go on with.
+  func suspend() {
+    staging?.keep()
+    part?.keep()
+    staging = nil
+    part = nil
+    drop()
+  }
+
+  /// Opens what an earlier process left, so that it can be thrown away.
+  private func takeUpKept() async {
+    guard let kept else { return }
+    self.kept = nil
+    do throws(TransferError) {
+      if let path = kept.part, let target = kept.target {
+        part = try PartFile.reopen(path, for: target)
+      }
+      guard let id = kept.staging else { return }
+      let store = try remotes.local(spec.remote)
+      switch try await store.recover(id) {
+      case .file(let file, nil):
+        let url = store.url(content: id)
+        backend.receive(.recovered(.filePublished(file, url: url, announced: nil)))
+      case .file, .object: break
+      case .nothing: staging = try store.reopen(id)
+      }
+    } catch {
+      // What cannot be opened any more is not there.
+    }
+  }
+
+  /// Keeps what is in hand for a later process.
+  func remember(awaited: Bool) async { await remember(inHand, awaited) }
 
   /// Throws where the task was cancelled.
   func stopIfAsked() throws(TransferError) {
@@ -144,8 +187,12 @@ actor TransferRun {
   private func perform(_ operation: LocalOperation) async throws(TransferError) -> StepOutcome {
     let store = try remotes.local(spec.remote)
     switch operation {
+    case .recover:
+      guard let kept else { return .recovered(.nothing) }
+      self.kept = nil
+      return .recovered(try await recover(kept))
     case .stage:
-      try stage(in: store)
+      try await stage(in: store)
       return .staged
     case .fill:
       try await fill()
@@ -207,7 +254,7 @@ extension LocalOperation {
   /// Where a transfer stands while this is done; before `upload` and `download` nothing has moved.
   fileprivate var phase: TransferError.Phase {
     switch self {
-    case .stage, .openObject, .openFile: .prepare
+    case .recover, .stage, .openObject, .openFile: .prepare
     case .fill: .upload
     case .publishObject, .publishFile: .finish
     case .announce: .publish

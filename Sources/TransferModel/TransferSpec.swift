@@ -14,6 +14,8 @@ package struct TransferSpec: Sendable {
   package var reportsProgress: Bool
   /// The request in canonical form; two requests with the same id join when this is equal.
   package var origin: TransferOrigin
+  /// Where the request's relative paths start.
+  package var root: String
 
   /// Makes a spec.
   package init(
@@ -22,7 +24,8 @@ package struct TransferSpec: Sendable {
     operation: TransferOperation,
     computesDigest: Bool,
     reportsProgress: Bool,
-    origin: TransferOrigin
+    origin: TransferOrigin,
+    root: String
   ) {
     self.id = id
     self.remote = remote
@@ -30,6 +33,7 @@ package struct TransferSpec: Sendable {
     self.computesDigest = computesDigest
     self.reportsProgress = reportsProgress
     self.origin = origin
+    self.root = root
   }
 
   /// Which way the bytes go.
@@ -48,6 +52,9 @@ package struct TransferSpec: Sendable {
     }
   }
 
+  /// Whether the host sets its pace.
+  package var isStream: Bool { source?.isStream ?? (target == .stream) }
+
   /// Where an upload's bytes come from; nil for downloads.
   package var source: TransferSource? {
     switch operation {
@@ -55,6 +62,22 @@ package struct TransferSpec: Sendable {
     case .sendFile(let send): send.source
     case .getObject, .downloadFile: nil
     }
+  }
+
+  /// The same transfer with its bytes elsewhere.
+  package func reading(from source: TransferSource) -> TransferSpec {
+    var spec = self
+    switch operation {
+    case .putObject(var put):
+      put.source = source
+      spec.operation = .putObject(put)
+    case .sendFile(var send):
+      send.source = source
+      spec.operation = .sendFile(send)
+    case .getObject, .downloadFile:
+      break
+    }
+    return spec
   }
 
   /// Where a download's bytes go; nil for uploads.
@@ -231,6 +254,8 @@ package enum TransferSource: Sendable, Equatable {
   /// An absolute path.
   case path(String)
   case bytes([UInt8])
+  /// Content of the request that ferry keeps in a file of its own.
+  case spool(path: String)
   /// Written by the host piece by piece; the size in bytes where it is known.
   case stream(size: Int64?)
 
@@ -238,7 +263,7 @@ package enum TransferSource: Sendable, Equatable {
   package var isStream: Bool {
     switch self {
     case .stream: true
-    case .path, .bytes: false
+    case .path, .bytes, .spool: false
     }
   }
 }

@@ -1,0 +1,224 @@
+internal import Journal
+internal import LocalFiles
+internal import Synchronization
+package import TransferModel
+
+/// How a request that an earlier process took in is read again.
+///
+/// - Parameters: the request, its id, and where its relative paths start. `data` and `text` are no
+///   part of it; an upload that had them comes back with no bytes.
+package typealias SpecDecoder =
+  @Sendable (_ origin: TransferOrigin, _ id: TransferID, _ root: String)
+  throws(TransferError) -> TransferSpec
+
+/// What outlives the process.
+extension TransferEngine {
+  /// Content of a request up to so many bytes is kept in its row, more in a file of its own.
+  private static let payloadLimit = 4 << 10
+
+  /// Takes up what earlier processes of the same state left; once, before anything is submitted.
+  package func restore() async {
+    var cursor = JournalCursor.start
+    while true {
+      let page = await journal.page(after: cursor, limit: 500)
+      state.withLock { state in
+        for row in page.rows { restore(row, &state) }
+      }
+      guard let next = page.next else { break }
+      cursor = next
+    }
+    let last = await journal.lastNumber()
+    state.withLock { $0.lastNumber = max($0.lastNumber, last) }
+  }
+
+  /// Puts a row of an earlier process among the transfers.
+  private func restore(_ row: JournalRow, _ state: inout EngineState) {
+    guard state.records[row.id] == nil, let record = record(of: row) else {
+      // A request this version cannot read: nobody could resume it either.
+      return journal.write(.forget(row.id))
+    }
+    state.records[row.id] = record
+    if record.machine.visible.isSettled { forget(state.remember(settled: row.id, as: nil)) }
+  }
+
+  private func record(of row: JournalRow) -> TransferRecord? {
+    do {
+      let kept = try row.progress.map { bytes in try RunState(decoding: bytes) }
+      let ending = try row.snapshot.map { bytes in try SnapshotCodec.decode(bytes) }
+      var spec = try decode(row.origin, row.id, kept?.root ?? "/")
+      if let payload = row.payload { spec = spec.reading(from: .bytes(payload)) }
+      if let spool = row.spool { spec = spec.reading(from: .spool(path: spool)) }
+      let slot = ProgressSlot(id: row.id, direction: row.direction, total: row.total)
+      slot.set(loaded: row.loaded)
+      let isCutStream = spec.isStream && !row.state.isSettled
+      let pipe = isCutStream ? StreamPipe() : nil
+      pipe?.fail(
+        TransferError(
+          .fileChanged, "The stream ended with the process it belonged to; start it anew."))
+      var record = TransferRecord(
+        spec: spec, number: row.number,
+        size: AdmissionQueue.size(ofBytes: row.total, isHosted: spec.isStream), slot: slot,
+        remoteConcurrency: try remotes.concurrency(of: spec.remote), pipe: pipe)
+      record.machine = TransferMachine(restoring: row.state, attempt: row.attempt)
+      record.isPersisted = true
+      record.kept = kept
+      record.result = ending?.result
+      record.error = ending?.error
+      return record
+    } catch {
+      return nil
+    }
+  }
+
+  /// Writes a new transfer down and queues it when that is done.
+  ///
+  /// Only an id that the host chose can be another process's.
+  func persist(_ record: TransferRecord, isChosen: Bool) {
+    let id = record.spec.id
+    guard isChosen else { return write(record) }
+    journal.find(id) { [self] finding in
+      switch finding {
+      case .unknown: write(record)
+      case .row, .heldByAnother: adopt(record)
+      }
+    }
+  }
+
+  /// A process that is ending still has the id: waits for it, then goes on with what it left.
+  private func adopt(_ record: TransferRecord) {
+    let id = record.spec.id
+    // Ends within the patience; nothing waits for it but the transfer itself.
+    Task {
+      let finding = await journal.find(id, patience: .seconds(2))
+      state.withLock { state in
+        guard var new = state.records[id] else { return }
+        switch finding {
+        case .unknown:
+          write(new)
+          return
+        case .heldByAnother:
+          var error = TransferError(
+            .duplicateTransfer,
+            "Another ferry process with the same stateKey is running transfer \(id); try again "
+              + "when that has ended.")
+          error.retryableOverride = true
+          new.error = error
+          transition(&new, &state) { $0.reject() }
+        case .row(let row):
+          guard row.origin == new.spec.origin, let old = self.record(of: row) else {
+            new.error = .duplicate(id)
+            transition(&new, &state) { $0.reject() }
+            break
+          }
+          new.kept = old.kept
+          new.isPersisted = true
+          state.records[id] = new
+          persisted(id, &state)
+          return
+        }
+        state.records[id] = new
+      }
+    }
+  }
+
+  private func write(_ record: TransferRecord) {
+    var row = row(of: record)
+    guard case .bytes(let bytes) = record.spec.source else { return write(row) }
+    guard bytes.count > Self.payloadLimit else {
+      row.payload = bytes
+      return write(row)
+    }
+    // Ends with the row written.
+    Task(executorPreference: pool) { [self, row] in
+      var row = row
+      do throws(TransferError) {
+        let spool = try await journal.makeSpool()
+        try spool.write(bytes, at: 0)
+        row.spool = spool.path
+        let spec = record.spec.reading(from: .spool(path: spool.path))
+        state.withLock { $0.records[spec.id]?.spec = spec }
+      } catch {
+        // Without a spool the bytes stay in memory, and the transfer in this process.
+      }
+      write(row)
+    }
+  }
+
+  /// The row of a transfer that was just taken in, without the bytes its request brought.
+  func row(of record: TransferRecord) -> JournalRow {
+    let spec = record.spec
+    var row = JournalRow(
+      id: spec.id, number: record.number, origin: spec.origin, remote: spec.remote,
+      direction: spec.direction, total: record.slot.total)
+    row.progress = RunState(root: spec.root).encoded
+    return row
+  }
+
+  private func write(_ row: JournalRow) {
+    journal.write([.add(row)]) { [self] _ in
+      state.withLock { state in persisted(row.id, &state) }
+    }
+  }
+
+  /// A transfer is written down: it is told to whoever wanted only that, and may run.
+  private func persisted(_ id: TransferID, _ state: inout EngineState) {
+    guard var record = state.records[id] else { return journal.write(.forget(id)) }
+    record.isPersisted = true
+    for waiter in record.waiters where waiter.isDetached { tell.yield(.accepted(id, waiter)) }
+    record.waiters.removeAll { $0.isDetached }
+    state.records[id] = record
+    if record.machine.visible == .queued { enqueue(record, &state) }
+    admit(&state)
+  }
+
+  /// Writes down that a transfer is being tried again, by this process.
+  func persistAttempt(of record: TransferRecord) {
+    var update = JournalUpdate()
+    update.state = .running
+    update.attempt = record.machine.attempt
+    update.snapshot = .some(nil)
+    journal.write(.update(record.spec.id, update))
+  }
+
+  /// Writes down how a transfer ended.
+  func persistEnd(of record: TransferRecord) {
+    let end = record.machine.visible
+    var update = JournalUpdate()
+    update.state = end
+    update.attempt = record.machine.attempt
+    update.loaded = record.slot.loaded
+    update.total = .some(record.slot.total)
+    update.snapshot = SnapshotCodec.encode(.init(result: record.result, error: record.error))
+    if end != .failed {
+      // What a retry would need goes with the last chance of one.
+      update.progress = .some(nil)
+      update.payload = .some(nil)
+      update.spool = .some(nil)
+      removeSpool(of: record)
+    }
+    journal.write(.update(record.spec.id, update))
+  }
+
+  /// Drops transfers from the journal, with what their requests brought.
+  func forget(_ records: [TransferRecord]) {
+    for record in records {
+      removeSpool(of: record)
+      journal.write(.forget(record.spec.id))
+    }
+  }
+
+  private func removeSpool(of record: TransferRecord) {
+    if case .spool(let path) = record.spec.source { SpoolFile.remove(path) }
+  }
+
+  /// Keeps what a run has in hand for a later process.
+  func remember(_ runState: RunState, of id: TransferID, awaited: Bool) async {
+    var update = JournalUpdate()
+    update.progress = runState.encoded
+    if awaited {
+      await journal.write([.update(id, update)], surviving: .process)
+    } else {
+      journal.write(.update(id, update))
+    }
+  }
+}
