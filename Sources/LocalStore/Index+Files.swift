@@ -73,8 +73,10 @@ extension Index {
     let id = ObjectReference.lastComponent(of: url)
     guard url == layout.url(id) else {
       throw TransferError(
-        .invalidReference, "the URL is none of this remote's: use one that file/url gave",
-        field: "/url")
+        .invalidReference,
+        "the URL is none of this remote's: use one that file/url gave",
+        field: "/url"
+      )
     }
     let key = try mapped { () throws(SQLiteError) in
       try database.first("SELECT channel, name FROM file WHERE id = ?", .text(id)) { row in
@@ -89,7 +91,8 @@ extension Index {
 
   /// The file that a message announced.
   func fileKey(
-    _ channel: String, _ timetoken: Timetoken
+    _ channel: String,
+    _ timetoken: Timetoken
   ) throws(TransferError) -> FileKey {
     guard let file = try message(channel, timetoken).file else {
       throw TransferError(.notFound, "message \(channel):\(timetoken) announces no file")

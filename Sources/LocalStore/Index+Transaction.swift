@@ -6,16 +6,7 @@ extension Index {
   /// transaction as a whole fails, and each is answered exactly once.
   func perform(_ jobs: [IndexJob]) {
     guard jobs.contains(where: { $0.kind == .write }) else { return read(jobs) }
-    var ready: [IndexJob] = []
-    for job in jobs {
-      do throws(TransferError) {
-        try job.staging?.beginPublishing()
-        ready.append(job)
-      } catch {
-        job.refuse(error)
-      }
-    }
-    write(ready)
+    write(jobs)
   }
 
   private func write(_ jobs: [IndexJob]) {

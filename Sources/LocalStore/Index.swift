@@ -48,11 +48,23 @@ final class Index {
     }
     try lock.hold(.exclusive) { () throws(TransferError) in
       try IndexSchema.prepare(database, path: path)
+      reserveJournal()
       try sweep()
     }
   }
 
   deinit { close(bell) }
+
+  /// Keeps room for the rollback journal, so that deleting works when the disk is full.
+  ///
+  /// The blocks lie behind the file's end and SQLite writes into them. Where they cannot be had,
+  /// deleting is as limited as anything else.
+  private func reserveJournal() {
+    let journal = clinux_open(layout.index + "-journal", O_RDWR | O_CLOEXEC, 0)
+    guard journal >= 0 else { return }
+    _ = clinux_fallocate(journal, 1, 0, 1 << 20)
+    close(journal)
+  }
 
   /// Wakes subscribers in all processes.
   ///

@@ -55,8 +55,12 @@ extension LocalStore {
       }
       let found = try index.file(key)
       let content = try StoredContent(
-        id: key.id, size: found.size, sha256: found.file.sha256, md5: found.md5,
-        layout: index.layout)
+        id: key.id,
+        size: found.size,
+        sha256: found.file.sha256,
+        md5: found.md5,
+        layout: index.layout
+      )
       return (content, found.file)
     }
   }

@@ -5,7 +5,7 @@ package import TransferModel
 /// shared by any number of processes and whole after a kill at any point.
 ///
 /// Nothing is touched before the first use, which makes what does not exist (0700). A call that
-/// returns has made its work durable. Calls do their disk work on a thread of the store's own;
+/// returns has made its work durable. Calls do their disk work on threads of the store's own;
 /// writes that arrive while a transaction commits share the next one. Cancelling a task does not
 /// take back a call under way.
 ///
@@ -30,13 +30,13 @@ package final class LocalStore: Sendable {
 
   deinit {
     bellListeners.close()
-    worker.close()
+    worker.close {}
   }
 
   /// Makes room for content that nobody sees before it is published; blocks.
   ///
   /// - Parameter expectedSize: Bytes to reserve at once, so that a full disk shows before the
-  ///   first is written; nil or 0: none.
+  ///   first is written; nil or under 1 MiB: none.
   /// - Returns: The staging, open for writing.
   /// - Throws: `ERR_DISK_FULL` and the errors of all calls.
   package func stage(expectedSize: Int64?) throws(TransferError) -> Staging {

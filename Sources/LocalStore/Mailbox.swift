@@ -21,12 +21,12 @@ final class Mailbox<Element: Sendable>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Adds an element; false once closed.
-  func put(_ element: Element) -> Bool {
+  /// Adds elements, to be taken together where the limit allows; false once closed.
+  func put(_ added: [Element]) -> Bool {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     guard !isClosed else { return false }
-    elements.append(element)
+    elements += added
     pthread_cond_signal(changed)
     return true
   }

@@ -49,7 +49,8 @@ package final class Staging: Sendable {
       // Another process's start swept the part between its making and its locking.
       close(descriptor)
     }
-    if let expectedSize, expectedSize > 0 { try reserve(expectedSize) }
+    // Small parts fit or not within one write; reserving would cost them more than it tells.
+    if let expectedSize, expectedSize >= 1 << 20 { try reserve(expectedSize) }
   }
 
   deinit {
@@ -59,8 +60,9 @@ package final class Staging: Sendable {
 
   /// Makes the bytes durable; blocks for as long as the disk needs.
   ///
-  /// Publishing does it where it was not done, but on the thread that all other calls wait for:
-  /// call it before publishing, where blocking is allowed, after the last byte was written.
+  /// Publishing does it where it was not done, for many parts at once and one after the other: worth
+  /// leaving to it for small parts. Large ones are better synced here first, where blocking is
+  /// allowed, after their last byte was written, so that they delay no other publishing.
   package func sync() throws(TransferError) {
     guard fdatasync(descriptor) == 0 else {
       // After EIO the pages may count as clean: never asked again, the part must be thrown away.
@@ -79,9 +81,9 @@ package final class Staging: Sendable {
     if isOpen { unlink(path) }
   }
 
-  /// Marks the beginning of publishing, syncing the bytes unless that was done.
-  func beginPublishing() throws(TransferError) {
-    let wasSynced = try state.withLock { state throws(TransferError) in
+  /// Marks the beginning of publishing; gives whether the bytes were synced already.
+  func beginPublishing() throws(TransferError) -> Bool {
+    try state.withLock { state throws(TransferError) in
       switch state {
       case .open(let isSynced):
         state = .publishing
@@ -91,13 +93,6 @@ package final class Staging: Sendable {
       case .discarded:
         throw TransferError(.cancelled, "content \(id) was thrown away before it was published")
       }
-    }
-    guard !wasSynced else { return }
-    do throws(TransferError) {
-      try sync()
-    } catch {
-      publishingFailed()
-      throw error
     }
   }
 

@@ -1,56 +1,78 @@
-import Synchronization
+import CLinux
+import Glibc
+import LocalFiles
 import TransferModel
 
-/// The thread all work on a store's index is done by, started at the first call.
+/// The two threads that do a store's disk work: one syncs staged bytes, one owns the index.
+///
+/// A large sync may take seconds; on a thread of its own it delays neither reads nor announcements.
 final class StoreWorker: Sendable {
-  private let layout: StoreLayout
-  private let mailbox = Mailbox<IndexJob>()
-  private let life = Mutex(Life())
+  private let index: LazyThread<IndexJob>
+  private let sync: LazyThread<IndexJob>
 
-  private struct Life {
-    var isStarted = false
-    var isEnded = false
-    /// To be told when the thread has ended.
-    var waiting: [@Sendable () -> Void] = []
+  /// How many jobs share a sync and a transaction at most.
+  private static let groupSize = 256
+
+  init(layout: StoreLayout) {
+    let index = LazyThread { mailbox in Self.work(mailbox, layout) }
+    self.index = index
+    sync = LazyThread { mailbox in
+      while true {
+        let jobs = mailbox.take(atMost: Self.groupSize)
+        if jobs.isEmpty { return }
+        Self.hand(Self.synced(jobs), to: index)
+      }
+    }
   }
-
-  init(layout: StoreLayout) { self.layout = layout }
 
   /// Has a job done; it is answered in any case.
   func submit(_ job: IndexJob) {
-    guard mailbox.put(job) else {
-      return job.refuse(TransferError(.shuttingDown, "the store \(layout.root) is closed"))
-    }
-    let mustStart = life.withLock { life in
-      defer { life.isStarted = true }
-      return !life.isStarted
-    }
-    guard mustStart else { return }
     do throws(TransferError) {
-      try OwnThread.start { [self] in run() }
+      let isDurable = try job.staging?.beginPublishing() ?? true
+      Self.hand([job], to: isDurable ? index : sync)
     } catch {
-      life.withLock { $0.isStarted = false }
-      for job in mailbox.take(atMost: .max) { job.refuse(error) }
+      job.refuse(error)
     }
   }
 
-  /// Takes no more jobs and ends the thread after those it has.
-  func close(ended: @escaping @Sendable () -> Void = {}) {
-    mailbox.close()
-    let isEnded = life.withLock { life in
-      if life.isStarted && !life.isEnded {
-        life.waiting.append(ended)
+  /// Takes no more jobs; tells when those it has are done and the threads are gone.
+  func close(ended: @escaping @Sendable () -> Void) {
+    sync.close { [index] in index.close(ended: ended) }
+  }
+
+  private static func hand(_ jobs: [IndexJob], to thread: LazyThread<IndexJob>) {
+    do throws(TransferError) {
+      try thread.put(jobs)
+    } catch {
+      for job in jobs { job.fail(error) }
+    }
+  }
+
+  /// Makes the jobs' bytes durable; gives those where that went well and fails the others.
+  ///
+  /// From nine parts on, one syncfs(2) is cheaper than an fdatasync(2) for each: 23 against 130 to
+  /// 300 µs a part, and one wait for the CPU instead of many where others want it too. For fewer
+  /// it is not worth waiting for what other programs have written.
+  private static func synced(_ jobs: [IndexJob]) -> [IndexJob] {
+    if jobs.count > 8, let first = jobs.first?.staging {
+      // Where it fails, the parts are asked one by one which of them it was.
+      if clinux_syncfs(first.descriptor) == 0 { return jobs }
+    }
+    return jobs.filter { job in
+      do throws(TransferError) {
+        try job.staging?.sync()
+        return true
+      } catch {
+        job.fail(error)
         return false
       }
-      return true
     }
-    if isEnded { ended() }
   }
 
-  private func run() {
+  private static func work(_ mailbox: Mailbox<IndexJob>, _ layout: StoreLayout) {
     var index: Index?
     while true {
-      let jobs = mailbox.take(atMost: 256)
+      let jobs = mailbox.take(atMost: groupSize)
       if jobs.isEmpty { break }
       do throws(TransferError) {
         // Somebody removed the store: begin a new one rather than write to files without names.
@@ -58,16 +80,9 @@ final class StoreWorker: Sendable {
         if index == nil { index = try Index(layout: layout) }
         index?.perform(jobs)
       } catch {
-        for job in jobs { job.refuse(error) }
+        for job in jobs { job.fail(error) }
       }
     }
     index?.finish()
-    index = nil
-    let waiting = life.withLock { life in
-      life.isEnded = true
-      defer { life.waiting = [] }
-      return life.waiting
-    }
-    for tell in waiting { tell() }
   }
 }

@@ -11,7 +11,7 @@ package enum EmbeddedSchema {
     {\#
     "name":"initialize",\#
     "summary":"Says who the host is and learns what this ferry can do.",\#
-    "description":"Optional. If sent, it must be the first request and is sent once; otherwise -32600. Unknown fields are ignored here, and only here.",\#
+    "description":"Optional. If sent, it must be the first request and is sent once; otherwise -32600. After an error it may be sent again. Unknown fields are ignored here, and only here.",\#
     "tags":[{"name":"lifecycle"}],\#
     "paramStructure":"by-name",\#
     "params":[\#

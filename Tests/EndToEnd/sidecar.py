@@ -117,7 +117,10 @@ class Sidecar:
         if len(line) > LINE_LIMIT:
             return  # refused, whatever it says
         with contextlib.suppress(ValueError, RecursionError):
-            self.sent.append(json.loads(line.decode().lstrip("\ufeff")))
+            text = line.decode().lstrip("\ufeff")
+            message = json.loads(text, object_pairs_hook=unique_members)
+            json.dumps(message, ensure_ascii=False).encode()  # no lone surrogates
+            self.sent.append(message)
 
     def send(self, message: Any) -> None:
         self.send_raw(json.dumps(message, ensure_ascii=False).encode() + b"\n")
@@ -269,3 +272,11 @@ class Sidecar:
 def same(a: Any, b: Any) -> bool:
     """Equality that tells `1` from `1.0`, `"1"` and `true`."""
     return type(a) is type(b) and bool(a == b)
+
+
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuses a name that occurs twice, as the protocol does."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return members

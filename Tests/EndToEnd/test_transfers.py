@@ -41,12 +41,12 @@ def put(ferry: Sidecar, source: str, data: bytes) -> Any:
 
 
 def read_stream(ferry: Sidecar, **more: Any) -> bytes:
-    data = b""
+    data = bytearray()
     while True:
         piece = ferry.call("stream/read", transferId="down", **more)
         data += base64.b64decode(piece["data"])
         if piece["eof"]:
-            return data
+            return bytes(data)
 
 
 def get(ferry: Sidecar, target: str) -> tuple[bytes, Any]:

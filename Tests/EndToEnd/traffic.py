@@ -132,7 +132,8 @@ def check(sent: list[Any], received: list[Any], all_answered: bool) -> None:
                     log = logs.setdefault(key, TransferLog(key))
                     if log.ended and key in forgotten and params.get("attempt", 1) == 1:
                         log = logs[key] = TransferLog(key)  # the id is used again
-                    log.take(name, params, key in retried)
+                    if not order.opted_out:
+                        log.take(name, params, key in retried)
                     order.event(name, params)
             else:
                 check_reply(part, by_id, replies)
@@ -173,10 +174,10 @@ class Order:
     Detached: the reply first."""
 
     def __init__(self, requests: list[dict[str, Any]]) -> None:
-        opted_out = any("optOutNotifications" in params_of(r) for r in requests)
+        self.opted_out = any("optOutNotifications" in params_of(r) for r in requests)
         transfers = [r for r in requests if r["method"] in TRANSFER_METHODS]
         self.pending = {identity(r["id"]): params_of(r) for r in transfers}
-        self.watched = not opted_out and len(self.pending) == len(transfers)
+        self.watched = not self.opted_out and len(self.pending) == len(transfers)
         self.events: dict[str, tuple[str, dict[str, Any]]] = {}
 
     def event(self, name: str, params: dict[str, Any]) -> None:

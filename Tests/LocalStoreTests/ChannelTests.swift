@@ -50,7 +50,7 @@ import TransferModel
       #expect(files == sent)
     }
     for (number, file) in sent.enumerated() {
-      let opened = try await store.openFile(channel: "c", id: file.id, name: "same")
+      let opened = try await store.openFile(.key(channel: "c", id: file.id, name: "same"))
       #expect(opened.content.text == "\(number)")
       #expect(opened.file == file)
     }
@@ -71,7 +71,7 @@ import TransferModel
       ("d", file.id, "name"), ("c", "no", "name"), ("c", file.id, "Name"),
     ] {
       let errors = [
-        await failure { _ = try await store.openFile(channel: channel, id: id, name: name) },
+        await failure { _ = try await store.openFile(.key(channel: channel, id: id, name: name)) },
         await failure { _ = try await store.fileURL(channel: channel, id: id, name: name) },
         await failure { try await store.deleteFile(channel: channel, id: id, name: name) },
         await failure {

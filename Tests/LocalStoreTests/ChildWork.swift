@@ -26,12 +26,14 @@ import TransferModel
     }
   }
 
-  /// Puts, overwrites, deletes, sends and announces until it is killed.
+  /// Puts, overwrites, deletes, sends and announces until it is killed, or left alone.
   private func churn(_ store: LocalStore) async throws {
+    let parent = getppid()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in 0..<6 {
         group.addTask {
           for number in 0... {
+            guard getppid() == parent else { return }
             let path = "\(worker % 2)/\(number % 5)"
             try await store.put(path, String(repeating: path, count: number % 50))
             if number % 7 == 6 {
