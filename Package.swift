@@ -114,7 +114,8 @@ let package = Package(
     .target(
       name: "TransferEngine",
       dependencies: [
-        "Backends", "Configuration", "Crypto", "LocalFiles", "LocalStore", "TransferModel",
+        "Backends", "Configuration", "Crypto", "JSON", "Journal", "LocalFiles", "LocalStore",
+        "TransferModel",
       ],
       swiftSettings: common
     ),

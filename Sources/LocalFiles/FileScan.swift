@@ -1,3 +1,4 @@
+internal import CLinux
 package import TransferModel
 
 /// Reading a range of a file piece by piece, to hash or to copy it.

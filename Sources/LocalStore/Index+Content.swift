@@ -86,6 +86,8 @@ extension Index {
   }
 
   /// Removes a part whose owner is dead and, unless the index names it, its content.
+  ///
+  /// A large part stays for a day: its transfer may be resumed.
   private func sweepPart(_ id: String) throws(TransferError) {
     let path = layout.part(id)
     let part = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
@@ -99,7 +101,34 @@ extension Index {
         .text(id)
       ) { _ in true } ?? false
     }
-    if !isNamed { unlink(layout.content(id)) }
+    if !isNamed {
+      unlink(layout.content(id))
+      if Self.mayBeResumed(part) { return }
+    }
     unlink(path)
+  }
+
+  private static func mayBeResumed(_ part: Int32) -> Bool {
+    var info = stat()
+    guard fstat(part, &info) == 0 else { return false }
+    return info.st_size >= 1 << 20 && time(nil) - info.st_mtim.tv_sec < 24 * 3600
+  }
+
+  /// What became of content that was staged under an id.
+  func recover(_ id: String) throws(TransferError) -> RecoveredContent {
+    let path = try mapped { () throws(SQLiteError) in
+      try database.first("SELECT path FROM object WHERE content = ?", .text(id)) { $0.text(0) }
+    }
+    if let path { return .object(try object(path)) }
+    let found = try mapped { () throws(SQLiteError) in
+      try database.first(
+        "SELECT channel, name, announced FROM file WHERE id = ?",
+        .text(id)
+      ) { row in
+        (FileKey(channel: row.text(0), id: id, name: row.text(1)), row.optionalInteger(2))
+      }
+    }
+    guard let (key, announced) = found else { return .nothing }
+    return .file(try file(key).file, announced: announced.map { Timetoken($0) })
   }
 }

@@ -46,6 +46,11 @@ extension Index {
         .integer(announcement.store ? 1 : 0),
         .optional(expires)
       )
+      try database.run(
+        "UPDATE file SET announced = ? WHERE id = ? AND announced IS NULL",
+        .integer(timetoken),
+        .text(announcement.fileID)
+      )
     }
     effects.isAnnounced = true
     return Timetoken(timetoken)

@@ -61,7 +61,8 @@ enum IndexSchema {
   /// The tables of version 1.
   ///
   /// Text compares by bytes (BINARY), which is the order listings promise. Times are in
-  /// milliseconds since 1970; `content` and a file's `id` name a file below `content/`.
+  /// milliseconds since 1970; `content` and a file's `id` name a file below `content/`; a file's
+  /// `announced` is the timetoken of its first announcement.
   private static let tablesSQL = """
     CREATE TABLE clock (
       only_row INTEGER PRIMARY KEY CHECK (only_row = 1), timetoken INTEGER NOT NULL);
@@ -77,7 +78,7 @@ enum IndexSchema {
     CREATE TABLE file (
       seq INTEGER PRIMARY KEY AUTOINCREMENT, channel TEXT NOT NULL, id TEXT NOT NULL UNIQUE,
       name TEXT NOT NULL, size INTEGER NOT NULL, content_type TEXT, sha256 TEXT, md5 TEXT,
-      created INTEGER NOT NULL);
+      created INTEGER NOT NULL, announced INTEGER);
     CREATE INDEX file_channel ON file (channel, seq);
     CREATE TABLE message (
       timetoken INTEGER PRIMARY KEY, channel TEXT NOT NULL, file_id TEXT NOT NULL,

@@ -44,6 +44,17 @@ package final class LocalStore: Sendable {
     return try Staging(layout: layout, ids: ids, expectedSize: expectedSize)
   }
 
+  /// Takes up content that an earlier process staged; nil where it is gone; blocks.
+  package func reopen(_ id: String) throws(TransferError) -> Staging? {
+    guard ContentID.isValid(id) else { return nil }
+    return try Staging(reopening: id, layout: layout)
+  }
+
+  /// What became of content that an earlier process staged.
+  package func recover(_ id: String) async throws(TransferError) -> RecoveredContent {
+    try await read { index throws(TransferError) in try index.recover(id) }
+  }
+
   /// Where stored content can be had: the `file://` URI of an object's ETag or a file's id.
   package func url(content id: String) -> String { layout.url(id) }
 

@@ -23,6 +23,7 @@ package final class Staging: Sendable {
     case publishing
     case published
     case discarded
+    case kept
   }
 
   /// Makes the part; blocks.
@@ -51,6 +52,29 @@ package final class Staging: Sendable {
     }
     // Small parts fit or not within one write; reserving would cost them more than it tells.
     if let expectedSize, expectedSize >= 1 << 20 { try reserve(expectedSize) }
+  }
+
+  /// Takes up the part that an earlier process left; nil where it is gone or another has it.
+  init?(reopening id: String, layout: StoreLayout) throws(TransferError) {
+    let path = layout.part(id)
+    let descriptor = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw .fromErrno(errno, doing: "go on with", path: path)
+    }
+    var info = stat()
+    guard clinux_flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &info) == 0,
+      info.st_nlink > 0
+    else {
+      close(descriptor)
+      return nil
+    }
+    (self.id, self.path, self.descriptor) = (id, path, descriptor)
+  }
+
+  /// Leaves the part for a later process.
+  package func keep() {
+    state.withLock { if case .open = $0 { $0 = .kept } }
   }
 
   deinit {
@@ -90,7 +114,7 @@ package final class Staging: Sendable {
         return isSynced
       case .publishing, .published:
         throw TransferError(.unknown, "content \(id) is published already")
-      case .discarded:
+      case .discarded, .kept:
         throw TransferError(.cancelled, "content \(id) was thrown away before it was published")
       }
     }

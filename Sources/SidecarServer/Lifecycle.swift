@@ -26,6 +26,7 @@ final class Lifecycle: Sendable {
     var completed = 0
     var failed = 0
     var cancelled = 0
+    var resumable = 0
   }
 
   /// Served whatever the host does with its output.
@@ -110,14 +111,16 @@ final class Lifecycle: Sendable {
     await sharing.unsubscribeFromAll()
     let engine = sharing.engine
     await idle(engine, within: limit)
-    engine.cancelAll()
+    engine.suspendAll()
     await engine.waitUntilIdle()
     await engine.waitUntilTold()
     let counts = engine.counts
+    let resumable = engine.suspendedCount
     return Summary(
       completed: counts[.succeeded] ?? 0,
       failed: (counts[.failed] ?? 0) + (counts[.rejected] ?? 0),
-      cancelled: counts[.cancelled] ?? 0
+      cancelled: (counts[.cancelled] ?? 0) - resumable,
+      resumable: resumable
     )
   }
 
@@ -127,7 +130,7 @@ final class Lifecycle: Sendable {
         group.addTask {
           // Cancelled once the transfers are done.
           try? await Task.sleep(for: limit)
-          if !Task.isCancelled { engine.cancelAll() }
+          if !Task.isCancelled { engine.suspendAll() }
         }
       }
       await engine.waitUntilIdle()
@@ -157,8 +160,9 @@ final class Lifecycle: Sendable {
   private func drain() {
     refuseNewWork()
     server.sharingIfAny?.engine.failStreams()
-    wait(for: nil) { [self] in
+    blocking(for: nil) { [self] in
       _ = await settle(within: nil)
+      await server.sharingIfAny?.engine.close()
     }
     _ = server.connection.waitUntilAnswered(until: .now + .seconds(3600))
     _ = server.outbox.flush(until: .now + .seconds(3600))
@@ -175,9 +179,9 @@ final class Lifecycle: Sendable {
     guard isFirst else { return }
     if let reason { log.warn("stopping: \(reason)") }
     refuseNewWork()
-    wait(for: Self.patience) { [self] in
+    blocking(for: Self.patience) { [self] in
       _ = await settle(within: .zero)
-      await server.sharingIfAny?.engine.remotes.close()
+      await server.sharingIfAny?.engine.close()
     }
     server.connection.cancelAll()
     _ = server.outbox.flush(until: .now + .milliseconds(300))
@@ -185,18 +189,18 @@ final class Lifecycle: Sendable {
   }
 
   private func leave(_ code: Int32) -> Never { _exit(code) }
+}
 
-  /// Blocks this thread, one of our own, until asynchronous work is done or a time has passed.
-  private func wait(for limit: Duration?, _ work: @escaping @Sendable () async -> Void) {
-    let done = DispatchSemaphore(value: 0)
-    Task {
-      await work()
-      done.signal()
-    }
-    if let limit {
-      _ = done.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1))))
-    } else {
-      done.wait()
-    }
+/// Blocks this thread, one of our own, until asynchronous work is done or a time has passed.
+func blocking(for limit: Duration?, _ work: @escaping @Sendable () async -> Void) {
+  let done = DispatchSemaphore(value: 0)
+  Task {
+    await work()
+    done.signal()
+  }
+  if let limit {
+    _ = done.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1))))
+  } else {
+    done.wait()
   }
 }

@@ -101,7 +101,7 @@ struct Notifier: Sendable {
         writer.key("error")
         error.write(to: &writer, settlement.context)
         writer.field("loaded", settlement.loaded)
-        writer.field("resumable", false)
+        writer.field("resumable", settlement.isResumable)
       }
     }
   }

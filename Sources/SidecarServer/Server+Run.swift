@@ -38,7 +38,8 @@ extension Server {
       connection: connection,
       limits: limits,
       configuration: configuration,
-      workingDirectory: workingDirectory
+      workingDirectory: workingDirectory,
+      log: options.log
     )
     let lifecycle = Lifecycle(server: server, output: output, log: options.log)
     SignalWatch.start { signal in
@@ -47,7 +48,8 @@ extension Server {
     server.outbox.onLost { _ in lifecycle.end(74, because: "nobody reads stdout any more") }
     lifecycle.watch(options.parentPID)
     options.log.info(
-      "ferry \(version) serves with \(configuration.sourceName ?? "the built-in configuration")")
+      "ferry \(version) serves with \(configuration.sourceName ?? "the built-in configuration")"
+    )
     var router = Server.router(server, lifecycle)
     router.gate = { lifecycle.gate($0) }
     lifecycle.finish(connection.run(router))

@@ -16,6 +16,7 @@ package final class Server: Sendable {
   let connection: Connection
   let outbox: Outbox
   let limits: Connection.Limits
+  let log: Log
   let instanceID = RandomID.make()
   let started = ContinuousClock.now
   let counters = Counters()
@@ -40,8 +41,10 @@ package final class Server: Sendable {
     connection: Connection,
     limits: Connection.Limits,
     configuration: Configuration,
-    workingDirectory: String
+    workingDirectory: String,
+    log: Log
   ) {
+    self.log = log
     self.connection = connection
     self.limits = limits
     outbox = connection.outbox
@@ -58,19 +61,49 @@ package final class Server: Sendable {
   var defaultRemote: String { state.withLock { $0.configuration.defaultRemote } }
 
   /// The sharing, made at the first call, together with what tells its events.
+  ///
+  /// The first call comes on the reader's thread, and waits there until what earlier processes
+  /// left is known: every answer after it depends on that.
   var sharing: Sharing {
     let (sharing, isNew) = state.withLock { state in
       if let sharing = state.sharing { return (sharing, false) }
+      let log = log
       let engine = TransferEngine(
         remotes: Remotes(configuration: state.configuration),
-        configuration: state.configuration
+        configuration: state.configuration,
+        stateKey: state.settings.stateKey,
+        decode: { [weak self] origin, id, root throws(TransferError) in
+          guard let self else { throw TransferError(.shuttingDown, "The server is gone.") }
+          return try self.spec(restoring: origin, id: id, root: root)
+        },
+        onTrouble: { log.warn($0.message) }
       )
       let sharing = Sharing(engine: engine)
       state.sharing = sharing
       return (sharing, true)
     }
-    if isNew { Notifier(outbox: outbox, sharing: sharing, settings: settings).start() }
+    if isNew {
+      blocking(for: nil) { await sharing.engine.restore() }
+      Notifier(outbox: outbox, sharing: sharing, settings: settings).start()
+    }
     return sharing
+  }
+
+  private func spec(
+    restoring origin: TransferOrigin,
+    id: TransferID,
+    root: String
+  ) throws(TransferError) -> TransferSpec {
+    switch origin.method {
+    case FileSend.name:
+      try FileSend(server: self).spec(restoring: origin, id: id, root: root)
+    case FileDownload.name:
+      try FileDownload(server: self).spec(restoring: origin, id: id, root: root)
+    case ObjectPut.name: try ObjectPut(server: self).spec(restoring: origin, id: id, root: root)
+    case ObjectGet.name: try ObjectGet(server: self).spec(restoring: origin, id: id, root: root)
+    default:
+      throw TransferError(.unsupported, "No transfer comes from \(origin.method).")
+    }
   }
 
   var engine: TransferEngine { sharing.engine }

@@ -70,6 +70,8 @@ protocol TransferMethod: Method {
   func remote(of params: Params) -> String?
   /// Whether a digest is computed.
   func computesDigest(_ params: Params) -> Bool
+  /// Whether the request brings bytes.
+  static var isUpload: Bool { get }
 }
 
 extension TransferMethod {
@@ -78,21 +80,76 @@ extension TransferMethod {
   package func handle(_ params: Params, _ call: Call) {
     do throws(TransferError) {
       let options = options(of: params)
-      let spec = TransferSpec(
-        id: options.transferID,
-        remote: remote(of: params) ?? server.defaultRemote,
-        operation: try operation(params, server.settings),
-        computesDigest: computesDigest(params),
-        reportsProgress: options.reportsProgress,
-        origin: TransferOrigin(
-          method: Self.name,
-          params: options.canonical,
-          sourceIdentity: ""
-        )
+      let origin = TransferOrigin(
+        method: Self.name,
+        params: options.canonical,
+        sourceIdentity: ""
       )
-      try server.engine.submit(spec, for: call, isDetached: options.isDetached)
+      try server.engine.submit(
+        spec(params, id: options.transferID, origin: origin, server.settings),
+        isChosen: options.isChosen,
+        for: call,
+        isDetached: options.isDetached
+      )
     } catch {
       call.fail(error.rpc())
     }
+  }
+
+  private func spec(
+    _ params: Params,
+    id: TransferID,
+    origin: TransferOrigin,
+    _ settings: ServerSettings
+  ) throws(TransferError) -> TransferSpec {
+    TransferSpec(
+      id: id,
+      remote: remote(of: params) ?? server.defaultRemote,
+      operation: try operation(params, settings),
+      computesDigest: computesDigest(params),
+      reportsProgress: options(of: params).reportsProgress,
+      origin: origin,
+      root: settings.rootPath
+    )
+  }
+}
+
+extension TransferMethod {
+  /// Reads a request again that an earlier process took in; its `data` or `text` come back empty.
+  /// - Parameter root: where its relative paths start.
+  func spec(
+    restoring origin: TransferOrigin,
+    id: TransferID,
+    root: String
+  ) throws(TransferError) -> TransferSpec {
+    var settings = server.settings
+    settings.rootPath = root
+    let params: Params
+    do throws(JSONError) {
+      var fields = try JSONFields(Self.completed(origin.params, id: id))
+      params = try Self.decode(&fields)
+    } catch {
+      throw TransferError(
+        .invalidArgument,
+        "The kept request of transfer \(id) cannot be read: \(error)."
+      )
+    }
+    return try spec(params, id: id, origin: origin, settings)
+  }
+
+  /// The parameters with what the journal keeps elsewhere.
+  private static func completed(
+    _ params: RawJSON,
+    id: TransferID
+  ) throws(JSONError) -> JSONNode {
+    let members = try JSONNode(params).members()
+    let names = Set(members.map(\.key))
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, value) in members { writer.field(name, value.raw) }
+    if !names.contains("transferId") { writer.field("transferId", id.description) }
+    if isUpload, names.isDisjoint(with: ["path", "stream"]) { writer.field("text", "") }
+    writer.endObject()
+    return JSONNode(RawJSON(validated: writer.take()))
   }
 }

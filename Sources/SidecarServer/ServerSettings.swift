@@ -2,6 +2,8 @@
 struct ServerSettings: Sendable {
   /// Where relative paths start; absolute.
   var rootPath: String
+  /// Whose state this is: processes with the same key take over from each other.
+  var stateKey = "default"
   /// Who announces files, as subscribers see it.
   var publisher = "ferry"
   /// The longest line that is written, in bytes.

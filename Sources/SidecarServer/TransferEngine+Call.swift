@@ -5,7 +5,12 @@ internal import TransferModel
 
 extension TransferEngine {
   /// Starts or joins a transfer for a request, which is answered when the changes are consumed.
-  func submit(_ spec: TransferSpec, for call: Call, isDetached: Bool) throws(TransferError) {
+  func submit(
+    _ spec: TransferSpec,
+    isChosen: Bool,
+    for call: Call,
+    isDetached: Bool
+  ) throws(TransferError) {
     let remote = spec.remote
     let id = spec.id
     let waiter = Waiter(isDetached: isDetached) { answer in
@@ -22,7 +27,7 @@ extension TransferEngine {
         call.answer(with: settlement, remote: remote)
       }
     }
-    try submit(spec, waiter: waiter)
+    try submit(spec, isChosen: isChosen, waiter: waiter)
     // Weak: the engine holds the waiter, the waiter the call, and the call this handler.
     call.onCancel { [weak waiter] in
       if let waiter { self.withdraw(waiter, from: id) }
@@ -47,8 +52,8 @@ extension TransferSettlement {
   var context: TransferError.Context {
     switch outcome {
     case .succeeded, .rejected: .init(transferID: id, attempt: attempt)
-    case .failed: .init(transferID: id, attempt: attempt, loaded: loaded, resumable: true)
-    case .cancelled: .init(transferID: id, attempt: attempt, loaded: loaded, resumable: false)
+    case .failed, .cancelled:
+      .init(transferID: id, attempt: attempt, loaded: loaded, resumable: isResumable)
     }
   }
 }

@@ -22,14 +22,19 @@ struct EngineState {
 
   /// The record of a transfer that is taken in; `total` in bytes, nil while unknown.
   mutating func newRecord(
-    _ spec: TransferSpec, total: Int64?, concurrency: Int
+    _ spec: TransferSpec,
+    total: Int64?,
+    concurrency: Int
   ) -> TransferRecord {
     lastNumber += 1
     return TransferRecord(
-      spec: spec, number: lastNumber,
+      spec: spec,
+      number: lastNumber,
       size: AdmissionQueue.size(ofBytes: total, isHosted: spec.isStream),
       slot: ProgressSlot(id: spec.id, direction: spec.direction, total: total),
-      remoteConcurrency: concurrency, pipe: spec.isStream ? StreamPipe() : nil)
+      remoteConcurrency: concurrency,
+      pipe: spec.isStream ? StreamPipe() : nil
+    )
   }
 
   /// A transfer is no longer queued or running.

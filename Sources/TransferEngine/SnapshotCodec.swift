@@ -71,24 +71,35 @@ enum SnapshotCodec {
     let channel = try fields.string("channel")
     guard let file = try fields.optionalObject("file", file) else { throw fields.missing("file") }
     return .init(
-      channel: channel, file: file, timetoken: Timetoken(try fields.int("timetoken")),
-      url: try fields.optionalString("url"))
+      channel: channel,
+      file: file,
+      timetoken: Timetoken(try fields.int("timetoken")),
+      url: try fields.optionalString("url")
+    )
   }
 
   private static func download(
     _ fields: inout JSONFields
   ) throws(JSONError) -> TransferResult.Download {
     try .init(
-      path: fields.optionalString("path"), isTemporary: fields.bool("isTemporary", default: false),
-      size: fields.int("size"), sha256: fields.optionalString("sha256"),
-      metadata: fields.optionalObject("metadata", metadata), data: nil)
+      path: fields.optionalString("path"),
+      isTemporary: fields.bool("isTemporary", default: false),
+      size: fields.int("size"),
+      sha256: fields.optionalString("sha256"),
+      metadata: fields.optionalObject("metadata", metadata),
+      data: nil
+    )
   }
 
   private static func file(_ fields: inout JSONFields) throws(JSONError) -> SharedFile {
     try SharedFile(
-      id: fields.string("id"), name: fields.string("name"), size: fields.optionalInt("size"),
+      id: fields.string("id"),
+      name: fields.string("name"),
+      size: fields.optionalInt("size"),
       contentType: fields.optionalString("contentType"),
-      sha256: fields.optionalString("sha256"), createdMs: fields.optionalInt("createdMs"))
+      sha256: fields.optionalString("sha256"),
+      createdMs: fields.optionalInt("createdMs")
+    )
   }
 
   private static func metadata(_ fields: inout JSONFields) throws(JSONError) -> ObjectMetadata {
@@ -101,10 +112,16 @@ enum SnapshotCodec {
       settable.custom[key] = try value.string()
     }
     return try ObjectMetadata(
-      fullPath: fields.string("fullPath"), size: fields.int("size"), settable: settable,
-      createdMs: fields.int("createdMs"), updatedMs: fields.int("updatedMs"),
-      etag: fields.string("etag"), md5: fields.optionalString("md5"),
-      sha256: fields.optionalString("sha256"), generation: fields.optionalInt("generation"))
+      fullPath: fields.string("fullPath"),
+      size: fields.int("size"),
+      settable: settable,
+      createdMs: fields.int("createdMs"),
+      updatedMs: fields.int("updatedMs"),
+      etag: fields.string("etag"),
+      md5: fields.optionalString("md5"),
+      sha256: fields.optionalString("sha256"),
+      generation: fields.optionalInt("generation")
+    )
   }
 
   private static func error(_ fields: inout JSONFields) throws(JSONError) -> TransferError {
@@ -124,7 +141,9 @@ enum SnapshotCodec {
     error.fileName = try fields.optionalString("fileName")
     if let cause = try fields.optionalEnum("cause", of: ErrorCode.self) {
       error.cause = .init(
-        code: cause, httpStatus: try fields.optionalInt("causeStatus").map { Int($0) })
+        code: cause,
+        httpStatus: try fields.optionalInt("causeStatus").map { Int($0) }
+      )
     }
     return error
   }

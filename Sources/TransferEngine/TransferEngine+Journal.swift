@@ -54,11 +54,18 @@ extension TransferEngine {
       let pipe = isCutStream ? StreamPipe() : nil
       pipe?.fail(
         TransferError(
-          .fileChanged, "The stream ended with the process it belonged to; start it anew."))
+          .fileChanged,
+          "The stream ended with the process it belonged to; start it anew."
+        )
+      )
       var record = TransferRecord(
-        spec: spec, number: row.number,
-        size: AdmissionQueue.size(ofBytes: row.total, isHosted: spec.isStream), slot: slot,
-        remoteConcurrency: try remotes.concurrency(of: spec.remote), pipe: pipe)
+        spec: spec,
+        number: row.number,
+        size: AdmissionQueue.size(ofBytes: row.total, isHosted: spec.isStream),
+        slot: slot,
+        remoteConcurrency: try remotes.concurrency(of: spec.remote),
+        pipe: pipe
+      )
       record.machine = TransferMachine(restoring: row.state, attempt: row.attempt)
       record.isPersisted = true
       record.kept = kept
@@ -90,32 +97,22 @@ extension TransferEngine {
     // Ends within the patience; nothing waits for it but the transfer itself.
     Task {
       let finding = await journal.find(id, patience: .seconds(2))
+      guard finding != .unknown else { return write(record) }
       state.withLock { state in
         guard var new = state.records[id] else { return }
-        switch finding {
-        case .unknown:
-          write(new)
-          return
-        case .heldByAnother:
-          var error = TransferError(
-            .duplicateTransfer,
-            "Another ferry process with the same stateKey is running transfer \(id); try again "
-              + "when that has ended.")
-          error.retryableOverride = true
-          new.error = error
-          transition(&new, &state) { $0.reject() }
-        case .row(let row):
-          guard row.origin == new.spec.origin, let old = self.record(of: row) else {
-            new.error = .duplicate(id)
-            transition(&new, &state) { $0.reject() }
-            break
-          }
-          new.kept = old.kept
-          new.isPersisted = true
+        if case .row(let row) = finding, row.origin == new.spec.origin {
+          new.kept = self.record(of: row)?.kept
           state.records[id] = new
-          persisted(id, &state)
-          return
+          return persisted(id, &state)
         }
+        new.error = .duplicate(id)
+        if finding == .heldByAnother {
+          new.error?.message =
+            "Another ferry process with the same stateKey is running transfer \(id); try again "
+            + "when that has ended."
+          new.error?.retryableOverride = true
+        }
+        transition(&new, &state) { $0.reject() }
         state.records[id] = new
       }
     }
@@ -148,8 +145,13 @@ extension TransferEngine {
   func row(of record: TransferRecord) -> JournalRow {
     let spec = record.spec
     var row = JournalRow(
-      id: spec.id, number: record.number, origin: spec.origin, remote: spec.remote,
-      direction: spec.direction, total: record.slot.total)
+      id: spec.id,
+      number: record.number,
+      origin: spec.origin,
+      remote: spec.remote,
+      direction: spec.direction,
+      total: record.slot.total
+    )
     row.progress = RunState(root: spec.root).encoded
     return row
   }

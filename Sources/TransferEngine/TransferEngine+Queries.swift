@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Journal
 internal import Synchronization
 package import TransferModel
 
@@ -163,11 +164,9 @@ extension TransferEngine {
     }
   }
 
-  /// How many transfers a later process can go on with.
+  /// How many transfers this process has left to a later one.
   package var suspendedCount: Int {
-    state.withLock { state in
-      state.records.values.count { $0.isSuspended || $0.machine.visible == .interrupted }
-    }
+    state.withLock { state in state.records.values.count { $0.isSuspended } }
   }
 
   /// Writes the journal down and closes everything that was opened.

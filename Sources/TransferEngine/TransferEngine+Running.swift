@@ -119,15 +119,21 @@ extension TransferEngine {
     defer { record.kept = nil }
     let id = record.spec.id
     return TransferRun(
-      spec: record.spec, slot: record.slot, pipe: record.pipe, remotes: remotes,
-      environment: environment, kept: record.kept
+      spec: record.spec,
+      slot: record.slot,
+      pipe: record.pipe,
+      remotes: remotes,
+      environment: environment,
+      kept: record.kept
     ) { [self] runState, awaited in
       await remember(runState, of: id, awaited: awaited)
     }
   }
 
   private func settle(
-    _ record: inout TransferRecord, as end: TransferState, _ state: inout EngineState
+    _ record: inout TransferRecord,
+    as end: TransferState,
+    _ state: inout EngineState
   ) {
     let id = record.spec.id
     if end == .cancelled {
@@ -136,7 +142,8 @@ extension TransferEngine {
         .cancelled,
         record.isSuspended
           ? "The process ends; the transfer can be resumed in the next one."
-          : "The transfer was cancelled.")
+          : "The transfer was cancelled."
+      )
       // What a cancelled send had stored is removed again.
       record.error?.fileUploaded = record.spec.announces ? false : nil
     }

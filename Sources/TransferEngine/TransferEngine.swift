@@ -30,15 +30,21 @@ package final class TransferEngine: Sendable {
   ///   - decode: reads again what an earlier process took in.
   ///   - onTrouble: told once of each kind of trouble with the journal; must not block.
   package init(
-    remotes: Remotes, configuration: Configuration, stateKey: String,
-    decode: @escaping SpecDecoder, onTrouble: @escaping @Sendable (TransferError) -> Void
+    remotes: Remotes,
+    configuration: Configuration,
+    stateKey: String,
+    decode: @escaping SpecDecoder,
+    onTrouble: @escaping @Sendable (TransferError) -> Void
   ) {
     (changes, tell) = AsyncStream.makeStream(of: TransferChange.self)
     self.remotes = remotes
     self.decode = decode
     environment = RunEnvironment(configuration: configuration)
     journal = Journal(
-      stateDirectory: configuration.stateDirectory, scope: stateKey, onTrouble: onTrouble)
+      stateDirectory: configuration.stateDirectory,
+      scope: stateKey,
+      onTrouble: onTrouble
+    )
     state = Mutex(EngineState(concurrency: configuration.limits.concurrency))
   }
 
@@ -50,7 +56,9 @@ package final class TransferEngine: Sendable {
   /// - Parameter isChosen: whether the host chose the id, so that it may be known elsewhere.
   /// - Throws: `ERR_DUPLICATE_TRANSFER`, `ERR_SHUTTING_DOWN`, `ERR_CONFIG`.
   package func submit(
-    _ spec: TransferSpec, isChosen: Bool, waiter: Waiter
+    _ spec: TransferSpec,
+    isChosen: Bool,
+    waiter: Waiter
   ) throws(TransferError) {
     let limits = try remotes.limits(of: spec.remote)
     let concurrency = try remotes.concurrency(of: spec.remote)
@@ -115,7 +123,9 @@ package final class TransferEngine: Sendable {
   }
 
   private func join(
-    _ spec: TransferSpec, _ waiter: Waiter, _ state: inout EngineState
+    _ spec: TransferSpec,
+    _ waiter: Waiter,
+    _ state: inout EngineState
   ) throws(TransferError) {
     guard var record = state.records[spec.id], record.spec.origin == spec.origin else {
       throw .duplicate(spec.id)
@@ -142,7 +152,10 @@ package final class TransferEngine: Sendable {
   }
 
   private func add(
-    _ record: TransferRecord, _ waiter: Waiter, rejection: TransferError?, isChosen: Bool,
+    _ record: TransferRecord,
+    _ waiter: Waiter,
+    rejection: TransferError?,
+    isChosen: Bool,
     _ state: inout EngineState
   ) {
     var record = record
@@ -161,7 +174,8 @@ package final class TransferEngine: Sendable {
   }
 
   private func act(
-    on id: TransferID, _ event: (inout TransferMachine) -> TransferMachine.Action
+    on id: TransferID,
+    _ event: (inout TransferMachine) -> TransferMachine.Action
   ) throws(TransferError) -> TransferState {
     try state.withLock { state throws(TransferError) in
       guard var record = state.records[id] else { throw .unknownTransfer(id) }
@@ -177,8 +191,10 @@ extension TransferError {
   /// No transfer has this id.
   package static func unknownTransfer(_ id: TransferID) -> TransferError {
     TransferError(
-      .unknownID, "There is no transfer \(id); transfer/list shows those there are.",
-      field: "/transferId")
+      .unknownID,
+      "There is no transfer \(id); transfer/list shows those there are.",
+      field: "/transferId"
+    )
   }
 
   /// A transfer of this id means something else.
@@ -186,6 +202,7 @@ extension TransferError {
     TransferError(
       .duplicateTransfer,
       "Transfer \(id) exists with other parameters or another source; choose another "
-        + "transferId, or transfer/forget it first.")
+        + "transferId, or transfer/forget it first."
+    )
   }
 }

@@ -28,8 +28,14 @@ struct TransferRecord {
 
   var snapshot: TransferSnapshot {
     TransferSnapshot(
-      spec: spec, state: machine.visible, loaded: slot.loaded, total: slot.total,
-      attempt: machine.attempt, error: error, result: result)
+      spec: spec,
+      state: machine.visible,
+      loaded: slot.loaded,
+      total: slot.total,
+      attempt: machine.attempt,
+      error: error,
+      result: result
+    )
   }
 
   /// How it ended; nil while it has not.
@@ -45,8 +51,15 @@ struct TransferRecord {
       return nil
     }
     return TransferSettlement(
-      id: spec.id, remote: spec.remote, outcome: outcome, isResumable: isResumable,
-      loaded: slot.loaded, total: slot.total, attempt: machine.attempt, slot: slot)
+      id: spec.id,
+      remote: spec.remote,
+      outcome: outcome,
+      isResumable: isResumable,
+      loaded: slot.loaded,
+      total: slot.total,
+      attempt: machine.attempt,
+      slot: slot
+    )
   }
 
   private var isResumable: Bool { isSuspended || machine.visible == .failed }

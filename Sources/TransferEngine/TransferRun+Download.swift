@@ -36,7 +36,8 @@ extension TransferRun {
       try await deliver(content, to: path, overwrite: overwrite, mode: 0o666)
       return result(path: path, isTemporary: false)
     case .temporary:
-      let path = try part?.targetPath ?? kept?.target ?? environment.temporaryPath()
+      let known = part?.targetPath ?? kept?.target
+      let path = if let known { known } else { try environment.temporaryPath() }
       try await deliver(content, to: path, overwrite: false, mode: 0o600)
       return result(path: path, isTemporary: true)
     case .inline(let maxSize):
@@ -84,7 +85,9 @@ extension TransferRun {
 
   /// Makes the part, or takes up the one that an earlier process left of the same content.
   private func openPart(
-    of path: String, overwrite: Bool, _ content: StoredContent
+    of path: String,
+    overwrite: Bool,
+    _ content: StoredContent
   ) async throws(TransferError) {
     let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
     if let kept, let old = kept.part {

@@ -61,8 +61,10 @@ extension TransferRun {
       let file = try SourceFile.open(path, within: roots)
       guard file.identity.description == spec.origin.sourceIdentity else {
         throw TransferError(
-          .fileChanged, "\"\(path)\" changed after it was queued; send it again.",
-          phase: .prepare)
+          .fileChanged,
+          "\"\(path)\" changed after it was queued; send it again.",
+          phase: .prepare
+        )
       }
       source = file
     case .spool(let path):
@@ -74,8 +76,13 @@ extension TransferRun {
     }
   }
 
-  /// Before the remote may have it under its name: what must not happen twice is written down.
-  private func rememberBeforePublishing(_ isConditional: Bool) async {
+  /// Syncs large content here, so that it delays no other's publishing, and writes down what must
+  /// not happen twice.
+  private func prepareToPublish(
+    _ staging: Staging,
+    isConditional: Bool
+  ) async throws(TransferError) {
+    if offset > AdmissionQueue.smallLimit { try staging.sync() }
     if spec.announces || isConditional { await remember(awaited: true) }
   }
 
@@ -97,8 +104,7 @@ extension TransferRun {
     _ condition: WriteCondition
   ) async throws(TransferError) -> StepOutcome {
     guard let staging else { preconditionFailure("published before it was staged") }
-    try staging.sync()
-    await rememberBeforePublishing(condition != WriteCondition())
+    try await prepareToPublish(staging, isConditional: condition != WriteCondition())
     let metadata = try await store.publishObject(
       staging,
       ref: reference,
@@ -119,8 +125,7 @@ extension TransferRun {
     contentType: String
   ) async throws(TransferError) -> StepOutcome {
     guard let staging else { preconditionFailure("published before it was staged") }
-    try staging.sync()
-    await rememberBeforePublishing(false)
+    try await prepareToPublish(staging, isConditional: false)
     let file = try await store.publishFile(
       staging,
       channel: channel,

@@ -51,8 +51,12 @@ actor TransferRun {
   ///   - kept: what an earlier process had in hand.
   ///   - remember: keeps what this one has; returns when it is kept, where that is awaited.
   init(
-    spec: TransferSpec, slot: ProgressSlot, pipe: StreamPipe?, remotes: Remotes,
-    environment: RunEnvironment, kept: RunState?,
+    spec: TransferSpec,
+    slot: ProgressSlot,
+    pipe: StreamPipe?,
+    remotes: Remotes,
+    environment: RunEnvironment,
+    kept: RunState?,
     remember: @escaping @Sendable (RunState, _ awaited: Bool) async -> Void
   ) {
     self.spec = spec
@@ -110,7 +114,10 @@ actor TransferRun {
     guard let file = backend.unannounced, let channel = spec.channel else { return }
     do throws(TransferError) {
       try await remotes.local(spec.remote).deleteFile(
-        channel: channel, id: file.id, name: file.name)
+        channel: channel,
+        id: file.id,
+        name: file.name
+      )
     } catch {
       // Gone already, or out of reach: a file that nobody was told of harms nobody.
     }

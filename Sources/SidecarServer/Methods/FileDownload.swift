@@ -5,6 +5,7 @@ internal import TransferModel
 /// `file/download`: fetches a file of a channel.
 struct FileDownload: TransferMethod {
   static let name = "file/download"
+  static let isUpload = false
   let server: Server
 
   struct Params: Sendable {

@@ -5,6 +5,7 @@ internal import TransferModel
 /// `file/send`: stores a file on a channel, then announces it.
 struct FileSend: TransferMethod {
   static let name = "file/send"
+  static let isUpload = true
   let server: Server
 
   struct Params: Sendable {

@@ -13,6 +13,7 @@ struct Initialize: ImmediateMethod {
 
   struct Params: Sendable {
     var clientName: String?
+    var stateKey: String?
     var protocolVersions: [Int64]?
     var processID: Int32?
     var rootPath: String?
@@ -37,8 +38,7 @@ struct Initialize: ImmediateMethod {
     if let rootPath, !rootPath.hasPrefix("/") {
       throw fields.error("rootPath", "must be an absolute path")
     }
-    // The journal is what the key will scope; nothing is kept over restarts yet.
-    _ = try fields.optionalString("stateKey")
+    let stateKey = try fields.optionalString("stateKey")
     let config = fields.optionalNode("config").flatMap { $0.isNull ? nil : $0.asRoot }
     let optOut = try fields.optionalStringArray("optOutNotifications") ?? []
     var interval: Int64?
@@ -47,6 +47,7 @@ struct Initialize: ImmediateMethod {
     }
     return Params(
       clientName: clientName,
+      stateKey: stateKey,
       protocolVersions: versions,
       processID: processID.map { Int32($0) },
       rootPath: rootPath,
@@ -120,7 +121,11 @@ struct Initialize: ImmediateMethod {
     }
     var settings = server.settings
     if let rootPath = params.rootPath { settings.rootPath = rootPath }
-    if let name = params.clientName, !name.isEmpty { settings.publisher = name }
+    if let name = params.clientName, !name.isEmpty {
+      settings.publisher = name
+      settings.stateKey = name
+    }
+    if let key = params.stateKey, !key.isEmpty { settings.stateKey = key }
     if let interval = params.progressIntervalMs {
       settings.progressInterval = .milliseconds(interval)
     }

@@ -5,6 +5,7 @@ internal import TransferModel
 /// `object/get`: fetches an object or a range of its bytes.
 struct ObjectGet: TransferMethod {
   static let name = "object/get"
+  static let isUpload = false
   let server: Server
 
   struct Params: Sendable {

@@ -5,6 +5,7 @@ internal import TransferModel
 /// `object/put`: stores an object below a reference.
 struct ObjectPut: TransferMethod {
   static let name = "object/put"
+  static let isUpload = true
   let server: Server
 
   struct Params: Sendable {

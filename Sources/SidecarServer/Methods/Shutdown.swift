@@ -37,8 +37,7 @@ struct Shutdown: Method {
         writer.field("completed", summary.completed)
         writer.field("failed", summary.failed)
         writer.field("cancelled", summary.cancelled)
-        // Nothing outlives the process yet.
-        writer.field("resumable", 0)
+        writer.field("resumable", summary.resumable)
         writer.endObject()
       }
     }

@@ -5,6 +5,8 @@ internal import TransferModel
 /// The options that every transfer's method takes.
 struct TransferOptions: Sendable {
   var transferID: TransferID
+  /// Whether the host chose the id.
+  var isChosen: Bool
   /// Whether the reply comes at once.
   var isDetached: Bool
   var reportsProgress: Bool
@@ -34,5 +36,6 @@ struct TransferOptions: Sendable {
       )
     }
     transferID = id
+    isChosen = chosen != nil
   }
 }
