@@ -2,11 +2,10 @@ import SQLite
 import TransferModel
 
 extension Index {
-  /// Runs jobs in one transaction, in order; each succeeds or fails on its own unless the
-  /// transaction as a whole fails, and each is answered exactly once.
+  /// Runs jobs in one transaction, in order; each succeeds or fails on its own and is answered
+  /// exactly once.
   func perform(_ jobs: [IndexJob]) {
-    guard jobs.contains(where: { $0.kind == .write }) else { return read(jobs) }
-    write(jobs)
+    if jobs.contains(where: { $0.kind == .write }) { write(jobs) } else { read(jobs) }
   }
 
   private func write(_ jobs: [IndexJob]) {
@@ -28,6 +27,8 @@ extension Index {
         }
       }
     } catch {
+      // One job may have spoilt it for the others: what fills the disk, say, for what frees it.
+      guard jobs.count == 1 else { return jobs.forEach { perform([$0]) } }
       failure = error
     }
     for (number, job) in jobs.enumerated() {
@@ -52,7 +53,7 @@ extension Index {
   private func attempt(
     _ job: IndexJob
   ) throws(TransferError) -> Result<() -> Void, TransferError> {
-    let before = effects
+    let (linked, removed) = (effects.linked.count, effects.removed.count)
     try statement("SAVEPOINT job")
     do throws(TransferError) {
       let settle = try job.run(self)
@@ -62,8 +63,9 @@ extension Index {
       guard !database.isAutocommit else { throw error }
       try statement("ROLLBACK TO job")
       try statement("RELEASE job")
-      unlinkContent(effects.linked[before.linked.count...])
-      effects = before
+      unlinkContent(effects.linked[linked...])
+      effects.linked.removeSubrange(linked...)
+      effects.removed.removeSubrange(removed...)
       return .failure(error)
     }
   }

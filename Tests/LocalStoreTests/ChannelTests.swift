@@ -84,7 +84,20 @@ import TransferModel
     #expect(before.file == file)
     #expect(before.fileURL == store.url(content: file.id))
     #expect(try await store.fileURL(channel: "c", id: file.id, name: "name") == before.fileURL)
+    let url = try #require(before.fileURL)
+    for locator in [FileLocator.url(url), .message(channel: "c", timetoken)] {
+      let opened = try await store.openFile(locator)
+      #expect(opened.file == file)
+      #expect(opened.content.text == "x")
+    }
+    for other in ["file:///etc/passwd", url + "?", url.uppercased(), file.id, ""] {
+      let error = await failure { _ = try await store.openFile(.url(other)) }
+      #expect(error?.code == .invalidReference)
+    }
     try await store.deleteFile(channel: "c", id: file.id, name: "name")
+    for locator in [FileLocator.url(url), .message(channel: "c", timetoken)] {
+      #expect(await failure { _ = try await store.openFile(locator) }?.code == .notFound)
+    }
     #expect(try await store.listFiles(channel: "c", limit: 9, next: nil).files == [])
     let after = try await store.message(channel: "c", timetoken: timetoken)
     #expect(after.file == SharedFile(id: file.id, name: "name"))

@@ -12,10 +12,10 @@ import TransferModel
   func worksAsAnotherProcess() async throws {
     let words = try #require(Self.order).split(separator: " ", maxSplits: 1)
     let store = LocalStore(root: String(words[1]))
-    if words[0] == "announce" {
-      try await announce(store)
-    } else {
-      try await churn(store)
+    switch words[0] {
+    case "announce": try await announce(store)
+    case "hear": try await hear(store)
+    default: try await churn(store)
     }
   }
 
@@ -24,6 +24,25 @@ import TransferModel
     for _ in 0..<100 {
       _ = try await store.announce(Announcement(channel: "c", fileID: file.id, fileName: "f"))
     }
+  }
+
+  /// Says that it listens, and measures how old 100 messages are when they are heard.
+  private func hear(_ store: LocalStore) async throws {
+    let bell = try await store.bell()
+    var position = try await store.latestTimetoken()
+    let file = try await store.send("ready", "f")
+    _ = try await store.announce(Announcement(channel: "ready", fileID: file.id, fileName: "f"))
+    var delays: [Double] = []
+    for await _ in bell {
+      for message in try await store.messages(channels: ["c"], after: position, limit: 100) {
+        delays.append(Date().timeIntervalSince1970 - Double(message.timetoken.value) / 1e7)
+        position = message.timetoken
+      }
+      if delays.count == 100 { break }
+    }
+    delays.sort()
+    print("heard after \(delays[50] * 1000) ms (median), \(delays[95] * 1000) ms (95 %)")
+    #expect(delays[50] < 0.1)
   }
 
   /// Puts, overwrites, deletes, sends and announces until it is killed, or left alone.

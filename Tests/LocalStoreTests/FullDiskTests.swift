@@ -34,12 +34,24 @@ import TransferModel
       limit: 1000,
       next: nil
     )
-    for item in page.items where item.fullPath != "kept" {
-      try await store.deleteObject(ObjectReference(path: item.fullPath))
+    // Deleting makes room, beside writes that share its transaction and find none.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for item in page.items where item.fullPath != "kept" {
+        group.addTask { _ = await failure { try await store.put("beside", "", custom: custom) } }
+        group.addTask { try await store.deleteObject(ObjectReference(path: item.fullPath)) }
+      }
+      try await group.waitForAll()
     }
     try await store.put("again", "x", custom: custom)
+    let left = try await store.listObjects(
+      below: ObjectReference(path: ""),
+      recursive: true,
+      limit: 9,
+      next: nil
+    )
     await store.close()
-    #expect(try scratch.files(in: "content").count == 2)
+    #expect(try scratch.files(in: "content").count == left.items.count)
+    #expect(Set(left.items.map(\.fullPath)).subtracting(["beside"]) == ["again", "kept"])
     #expect(try scratch.files(in: "incoming") == [])
   }
 }
