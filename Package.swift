@@ -43,6 +43,7 @@ let package = Package(
     .testTarget(name: "CryptoTests", dependencies: ["Crypto"], swiftSettings: common),
 
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: common),
+    .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: common),
 
     // 2: vocabulary and protocol
     .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: pure),
@@ -92,7 +93,7 @@ let package = Package(
     // 4: the embedded remote, and what a killed process must know
     .target(
       name: "LocalStore",
-      dependencies: ["CLinux", "Crypto", "JSON", "LocalFiles", "SQLite", "TransferModel"],
+      dependencies: ["CLinux", "JSON", "LocalFiles", "SQLite", "TransferModel"],
       swiftSettings: common
     ),
     .testTarget(

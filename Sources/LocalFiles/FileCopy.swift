@@ -8,6 +8,8 @@ package import TransferModel
 /// It remembers for the rest of the copy that the kernel's own way does not work.
 package final class FileCopy: Sendable {
   private let kernelRefused = Atomic<Bool>(false)
+  /// The size of the file where it is cloned; -1 where it is not.
+  private let clonedBytes = Atomic<Int64>(-1)
 
   /// The bytes of the buffer where the kernel does not copy by itself.
   private static let bufferBytes = 1 << 20
@@ -15,11 +17,17 @@ package final class FileCopy: Sendable {
   /// Starts with the kernel's own way untried.
   package init() {}
 
-  /// Makes one file share the other's extents: at once and without space, on btrfs and XFS.
+  /// Tries to make the whole file share the other's extents: at once and without space, on btrfs
+  /// and XFS. Slices of a file that is cloned have nothing left to copy.
   ///
   /// - Returns: false where the file systems cannot; then nothing was changed.
-  package static func cloneWhole(from source: Int32, to target: Int32) -> Bool {
-    clinux_ficlone(target, source) == 0
+  @discardableResult
+  package func clone(from source: Int32, to target: Int32) -> Bool {
+    guard clinux_ficlone(target, source) == 0 else { return false }
+    var info = stat()
+    guard fstat(target, &info) == 0 else { return false }
+    clonedBytes.store(Int64(info.st_size), ordering: .relaxed)
+    return true
   }
 
   /// Copies a range by copy_file_range(2), or by reading and writing.
@@ -35,6 +43,8 @@ package final class FileCopy: Sendable {
     at targetOffset: Int64,
     length: Int
   ) throws(TransferError) -> Int {
+    let cloned = clonedBytes.load(ordering: .relaxed)
+    if cloned >= 0 { return Int(min(Int64(length), max(0, cloned - sourceOffset))) }
     var done = 0
     while done < length, !kernelRefused.load(ordering: .relaxed) {
       let count = clinux_copy_file_range(

@@ -68,12 +68,7 @@ final class Lifecycle: Sendable {
     }
     if server.outbox.isCongested {
       server.counters.refused.add(1, ordering: .relaxed)
-      var error = TransferError(
-        .overloaded,
-        "Too much output lies unread: read stdout, then try again."
-      )
-      error.retryAfterMs = 250
-      return error.rpc()
+      return .unread
     }
     return nil
   }
@@ -203,4 +198,14 @@ func blocking(for limit: Duration?, _ work: @escaping @Sendable () async -> Void
   } else {
     done.wait()
   }
+}
+
+extension RPCError {
+  /// The host does not read what there is for it.
+  static let unread: RPCError = {
+    var error = TransferError(
+      .overloaded, "Too much output lies unread: read stdout, then try again.")
+    error.retryAfterMs = 250
+    return error.rpc()
+  }()
 }

@@ -23,7 +23,7 @@ extension Server {
     guard ref.utf8.count <= 4096 else {
       throw TransferError(
         .invalidReference,
-        "A reference may have at most 1024 bytes.",
+        "A reference may have at most 4096 bytes, slashes that collapse included.",
         field: "/ref"
       )
     }

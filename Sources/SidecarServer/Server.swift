@@ -20,6 +20,7 @@ package final class Server: Sendable {
   let instanceID = RandomID.make()
   let started = ContinuousClock.now
   let counters = Counters()
+  let calls: CallQueue
   private let state: Mutex<State>
 
   private struct State {
@@ -48,6 +49,7 @@ package final class Server: Sendable {
     self.connection = connection
     self.limits = limits
     outbox = connection.outbox
+    calls = CallQueue(outbox: connection.outbox)
     state = Mutex(
       State(
         configuration: configuration,

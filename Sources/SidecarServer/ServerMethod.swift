@@ -37,21 +37,22 @@ extension ImmediateMethod {
 /// began may still come about.
 protocol AsyncMethod: Method where Params: Sendable {
   associatedtype Outcome: Reply
+  var server: Server { get }
   func run(_ params: Params) async throws(TransferError) -> Outcome
 }
 
 extension AsyncMethod {
   package func handle(_ params: Params, _ call: Call) {
     call.onCancel { call.fail(.cancelled) }
-    // Ends with the remote's answer; shutting down waits for the call, not for the task.
-    Task {
-      do throws(TransferError) {
-        let outcome = try await run(params)
-        call.succeed { outcome.write(to: &$0) }
-      } catch {
-        call.fail(error.rpc())
-      }
-    }
+    server.calls.add(
+      .init(call: call) {
+        do throws(TransferError) {
+          let outcome = try await run(params)
+          call.succeed { outcome.write(to: &$0) }
+        } catch {
+          call.fail(error.rpc())
+        }
+      })
   }
 }
 

@@ -32,7 +32,9 @@ extension TransferRun {
       preconditionFailure("delivered before it was opened")
     }
     switch target {
-    case .path(let path, let overwrite):
+    case .path(let wanted, let overwrite):
+      // A folder: the remote's name, made harmless, is the file's.
+      let path = wanted.hasSuffix("/") ? wanted + SafeName.component(remoteName) : wanted
       try await deliver(content, to: path, overwrite: overwrite, mode: 0o666)
       return result(path: path, isTemporary: false)
     case .temporary:
@@ -58,6 +60,9 @@ extension TransferRun {
     if part == nil { try await openPart(of: path, overwrite: overwrite, content) }
     guard let part else { return }
     let copy = FileCopy()
+    if offset == 0, range == 0..<content.size {
+      copy.clone(from: content.descriptor, to: part.number)
+    }
     while offset < Int64(range.count) {
       let length = try await slice(of: Int64(range.count) - offset)
       let start = range.lowerBound + offset

@@ -171,6 +171,7 @@ extension TransferRun {
     from source: SourceFile
   ) async throws(TransferError) {
     let copy = FileCopy()
+    if offset == 0 { copy.clone(from: source.number, to: staging.descriptor) }
     while offset < source.size {
       let length = try await slice(of: source.size - offset)
       let range = offset..<offset + Int64(length)

@@ -29,6 +29,8 @@ actor TransferRun {
   var staging: Staging?
   // What a download has in hand.
   var content: StoredContent?
+  /// What the remote calls it.
+  var remoteName = ""
   var range: Range<Int64> = 0..<0
   var part: PartFile?
   var collected: [UInt8] = []
@@ -212,10 +214,13 @@ actor TransferRun {
       return .announced(try await store.announce(announcement))
     case .openObject(let reference, let range):
       let (content, metadata) = try await store.openObject(reference)
+      remoteName = reference.name
       try open(content, range: range)
       return .opened(metadata)
     case .openFile(let locator):
-      try open(await store.openFile(locator).content, range: nil)
+      let (content, file) = try await store.openFile(locator)
+      remoteName = file.name
+      try open(content, range: nil)
       return .opened(nil)
     case .deliver:
       return .delivered(try await deliver())

@@ -79,7 +79,7 @@ func serve(_ options: Arguments.ServeOptions) -> Never {
 do throws(Arguments.Misuse) {
   switch try Arguments(Array(CommandLine.arguments.dropFirst())) {
   case .serve(let options): serve(options)
-  case .checkConfig(let path): print(configuration(path).checkReport)
+  case .checkConfig(let path): print(configuration(path).checkReport, terminator: "")
   case .doctor(let path): exit(Doctor(configuration: configuration(path)).run() ? 0 : 1)
   case .schema: print(Server.schema)
   case .version: print("ferry \(Server.version)")

@@ -30,7 +30,7 @@ import TransferModel
     case header, middle, cut, cutInHeader, noDatabase, empty, foreign
 
     func apply(to path: String) throws {
-      var bytes = try Data(contentsOf: URL(filePath: path))
+      var bytes = try content(path)
       switch self {
       case .header: for index in 0..<16 { bytes[index] ^= 0xff }
       case .middle: for index in 4096 * 3..<4096 * 6 { bytes[index] ^= 0x55 }
@@ -52,7 +52,7 @@ import TransferModel
   func `a damaged file is moved aside, said once, and work goes on`(damage: Damage) async throws {
     let path = try await written()
     try damage.apply(to: path)
-    let bytes = try Data(contentsOf: URL(filePath: path))
+    let bytes = try content(path)
     let journal = state.journal()
     #expect(await journal.write([.add(row("new"))], surviving: .process))
     #expect(await journal.page(limit: 9).rows.map(\.id.description) == ["new"])
@@ -62,7 +62,7 @@ import TransferModel
     #expect(message.contains(path) && message.contains("damaged"))
     let aside = try #require(state.names().first { $0.contains(".db.damaged-") })
     #expect(message.contains(aside))
-    #expect(try Data(contentsOf: URL(filePath: "\(state.folder())/\(aside)")) == bytes)
+    #expect(try content("\(state.folder())/\(aside)") == bytes)
 
     let next = state.journal()
     #expect(await next.page(limit: 9).rows.map(\.id.description) == ["new"])
@@ -97,7 +97,7 @@ import TransferModel
   @Test func `a file of a later version is left alone, and said once`() async throws {
     let path = try await written()
     try Database(path: path).execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 2")
-    let bytes = try Data(contentsOf: URL(filePath: path))
+    let bytes = try content(path)
     let journal = state.journal()
     #expect(await journal.write([.add(row("new"))], surviving: .process))
     // It is listed there, so this looks at the file again.
@@ -106,7 +106,7 @@ import TransferModel
     await journal.close()
     #expect(state.told.map(\.code) == [.unsupported])
     #expect(state.told.first?.message.contains("version 2") == true)
-    #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+    #expect(try content(path) == bytes)
   }
 
   @Test func `where no folder can be made, calls succeed and one sentence says why`() async throws {
@@ -184,4 +184,13 @@ import TransferModel
     await next.close()
     #expect(state.told.count == 2)
   }
+}
+
+/// All bytes of a file.
+///
+/// Foundation's `Data(contentsOf:)` leaks where the file is empty.
+private func content(_ path: String) throws -> Data {
+  let file = try #require(FileHandle(forReadingAtPath: path))
+  defer { file.closeFile() }
+  return try file.readToEnd() ?? Data()
 }

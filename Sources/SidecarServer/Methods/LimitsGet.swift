@@ -24,10 +24,14 @@ struct LimitsReply: Reply {
 
   init(_ server: Server, remote: String?) throws(TransferError) {
     let engine = server.engine
+    let global = server.configuration.limits
     var limits = try engine.remotes.limits(of: remote ?? server.defaultRemote)
-    limits.concurrency = engine.concurrency
-    limits.uploadRate = engine.uploadRate.rate
-    limits.downloadRate = engine.downloadRate.rate
+    // What the remote does not limit itself is as limits/set left it.
+    if limits.concurrency == global.concurrency { limits.concurrency = engine.concurrency }
+    if limits.uploadRate == global.uploadRate { limits.uploadRate = engine.uploadRate.rate }
+    if limits.downloadRate == global.downloadRate {
+      limits.downloadRate = engine.downloadRate.rate
+    }
     self.limits = limits
   }
 
