@@ -240,11 +240,11 @@ class Sidecar:
     def finish(self) -> None:
         """Ends the process by EOF if it still runs, then checks all it ever wrote."""
         try:
+            if self._reader.ident is None and self._stdout >= 0:
+                self._reader.start()
             self.close_stdin()
             code = self.wait_exit()
-            if self._reader.is_alive() or self._reader.ident is None and self._stdout >= 0:
-                if self._reader.ident is None:
-                    self._reader.start()
+            if self._reader.ident is not None:
                 self._reader.join(TIMEOUT)
             assert self._inbox.problem is None, self._inbox.problem
             if self.expected_code is not None:

@@ -61,26 +61,21 @@ def test_an_id_twice_in_a_batch_array_is_refused(ferry: Sidecar) -> None:
 
 def test_more_requests_in_flight_than_announced_are_refused(ferry: Sidecar) -> None:
     limit = ferry.call("initialize")["limits"]["maxInFlight"]
-    ferry.call("object/put", ref="a", text="x" * MIB)
-    ferry.call("limits/set", downloadRate=1)
-    get = ferry.start("object/get", ref="a", target={"stream": True}, transferId="slow")
-    ferry.event("started", transferId="slow")
-    reads = [
-        b'{"jsonrpc":"2.0","id":"r%d","method":"stream/read","params":{"transferId":"slow"}}\n' % i
-        for i in range(limit + 3000)
+    puts = [
+        b'{"jsonrpc":"2.0","id":"r%d","method":"object/put",'
+        b'"params":{"ref":"a","stream":{},"transferId":"t%d"}}\n' % (i, i)
+        for i in range(limit + 10)
     ]
-    ferry.send_raw(b"".join(reads))
-    for i in range(limit + 2990, limit + 3000):
+    ferry.send_raw(b"".join(puts))
+    for i in range(limit, limit + 10):
         error = ferry.reply(f"r{i}")["error"]
         assert error["data"]["code"] == "ERR_OVERLOADED" and error["data"]["retryAfterMs"] > 0
+    assert ferry.call("server/stats")["requests"]["refused"] == 10
     # Cancelling overtakes even then, and makes room.
-    ferry.notify("$/cancelRequest", id=f"r{limit - 2}")
-    assert ferry.reply(f"r{limit - 2}")["error"]["code"] == -32800
-    assert ferry.call("object/list")["items"]
-    assert ferry.call("transfer/cancel", transferId="slow")
-    assert ferry.reply(get)["error"]["code"] == -32800
-    for i in range(limit - 2):
-        assert "jsonrpc" in ferry.reply(f"r{i}")
+    ferry.notify("$/cancelRequest", id=f"r{limit - 1}")
+    assert ferry.reply(f"r{limit - 1}")["error"]["code"] == -32800
+    assert ferry.call("object/list")["items"] == []
+    ferry.kill()  # the replies to all others are not worth the time
 
 
 class TestCancel:
