@@ -92,6 +92,36 @@ struct LocalBackendTests {
     }
   }
 
+  @Test(
+    "After a restart an upload goes on where the remote says it stands",
+    arguments: [
+      (.nothing, .local(.stage)), (.staged, .local(.fill)),
+      (
+        .filePublished(file, url: "u", announced: Timetoken(9)),
+        .done(.shared(.init(channel: "c", file: file, timetoken: Timetoken(9), url: "u")))
+      ),
+    ] as [(Recovered, BackendStep)]
+  )
+  func recovering(recovered: Recovered, next: BackendStep) {
+    var backend = LocalUpload(Self.send)
+    backend.recover()
+    #expect(Self.steps(&backend, [.recovered(recovered)]) == [.local(.recover), next])
+  }
+
+  @Test("A file that is stored and not announced is announced, not stored again")
+  func recoveringUnannounced() {
+    var backend = LocalUpload(Self.send)
+    backend.recover()
+    let steps = Self.steps(
+      &backend,
+      [.recovered(.filePublished(Self.file, url: "u", announced: nil))]
+    )
+    var announcement = Self.send.announcement
+    announcement.fileID = "f1"
+    #expect(steps.last == .local(.announce(announcement)))
+    #expect(backend.unannounced == Self.file)
+  }
+
   @Test("A download opens, delivers, and reports the object's metadata")
   func downloading() {
     let get = GetObject(

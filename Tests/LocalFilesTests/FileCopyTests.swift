@@ -69,7 +69,7 @@ import TransferModel
   func clones() throws {
     let source = try SourceFile.open(try folder.file("source", noise(100_000)))
     let part = try PartFile.create(for: folder("copy"), overwrite: false)
-    let isClone = FileCopy.cloneWhole(from: source.number, to: part.number)
+    let isClone = FileCopy().clone(from: source.number, to: part.number)
     #expect(try part.size() == (isClone ? 100_000 : 0))
   }
 

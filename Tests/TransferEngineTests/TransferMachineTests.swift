@@ -6,7 +6,7 @@ import Testing
 @Suite("The life of one transfer")
 struct TransferMachineTests {
   enum Event: Sendable {
-    case admit, pause, resume, cancel, retry, reject
+    case admit, pause, resume, cancel, retry, reject, suspend
     case ended(TransferMachine.RunEnd)
   }
 
@@ -18,6 +18,7 @@ struct TransferMachineTests {
     case .cancel: machine.cancel()
     case .retry: machine.retry()
     case .reject: machine.reject()
+    case .suspend: machine.suspend()
     case .ended(let end): machine.runEnded(end)
     }
   }
@@ -147,6 +148,38 @@ struct TransferMachineTests {
       ]
     ),
   ]
+
+  static let restored: [Row] = [
+    Row(
+      "is interrupted until it is resumed, as a new attempt",
+      .succeeded,
+      [
+        (.pause, .none), (.retry, .none), (.suspend, .none), (.resume, .enqueue(resumed: false)),
+        (.admit, .start(attempt: 4, announces: true)), (.ended(.succeeded), .settle(.succeeded)),
+      ]
+    ),
+    Row("is cancelled while interrupted", .cancelled, [(.cancel, .settle(.cancelled))]),
+  ]
+
+  @Test("What an earlier process left", arguments: restored)
+  func restoredRow(_ row: Row) {
+    var machine = TransferMachine(restoring: .interrupted, attempt: 3)
+    #expect(machine.visible == .interrupted)
+    for (index, (event, action)) in row.events.enumerated() {
+      #expect(Self.apply(event, to: &machine) == action, "step \(index): \(event)")
+    }
+    #expect(machine.visible == row.end)
+  }
+
+  @Test("What an earlier process ended stays ended, and what failed can be retried")
+  func restoredEnds() {
+    var failed = TransferMachine(restoring: .failed, attempt: 2)
+    #expect(failed.retry() == .enqueue(resumed: false))
+    #expect(failed.attempt == 3)
+    var done = TransferMachine(restoring: .succeeded, attempt: 1)
+    #expect(done.resume() == .none)
+    #expect(done.visible == .succeeded)
+  }
 
   @Test(arguments: rows)
   func row(_ row: Row) {
