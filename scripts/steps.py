@@ -57,8 +57,20 @@ class Outcome:
         return "\n".join(f"    {line}" for line in shown)
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends `process` and all it started: its process session, since `swift test` makes a group."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == process.pid:
+                os.kill(int(status.parent.name), signal.SIGKILL)
+        except (OSError, ValueError):
+            continue  # it ended while we looked
+    process.wait()
+
+
 def run(name: str, command: list[str], seconds: float) -> Outcome:
-    """Runs `command` at the checkout's root without stdin, killing its group after `seconds`."""
+    """Runs `command` at the root without stdin; after `seconds` kills it and all it started."""
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{name}.log"
     began = time.monotonic()
@@ -77,12 +89,8 @@ def run(name: str, command: list[str], seconds: float) -> Outcome:
             code = process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             code = None
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        except BaseException:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
-            raise
+        finally:
+            end(process)
     return Outcome(code, log.read_text("utf-8", "replace"), log, time.monotonic() - began)
 
 
