@@ -69,7 +69,8 @@ struct AdmissionQueueTests {
     var queue = try Self.queue(1, [("L1", "r", .large), ("s1", "r", .small), ("L2", "r", .large)])
     var order: [String] = []
     for _ in 0..<3 {
-      let id = try #require(queue.admitNext())
+      let next = queue.admitNext()
+      let id = try #require(next)
       order.append(id.description)
       #expect(queue.admitNext() == nil)
       queue.release(remote: "r", size: id.description.hasPrefix("L") ? .large : .small)
