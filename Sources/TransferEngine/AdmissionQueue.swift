@@ -64,33 +64,38 @@ struct AdmissionQueue {
     func count(_ size: Size) -> Int { waiting[size]?.count ?? 0 }
   }
 
-  /// First in, first out, with removal from the middle: a removed id is skipped when its turn
-  /// comes, so nothing is searched.
+  /// First in, first out, with removal from the middle: the place of one that was removed is
+  /// skipped when its turn comes, so nothing is searched.
   private struct FIFO {
-    private var ids: [TransferID] = []
+    private var places: [(id: TransferID, ticket: Int)] = []
     private var head = 0
-    private var live: Set<TransferID> = []
+    private var tickets: [TransferID: Int] = [:]
+    private var lastTicket = 0
 
-    var count: Int { live.count }
+    var count: Int { tickets.count }
 
     mutating func append(_ id: TransferID) {
-      ids.append(id)
-      live.insert(id)
+      lastTicket += 1
+      places.append((id, lastTicket))
+      tickets[id] = lastTicket
     }
 
-    mutating func remove(_ id: TransferID) { live.remove(id) }
+    mutating func remove(_ id: TransferID) { tickets[id] = nil }
 
     mutating func popFirst() -> TransferID? {
-      while head < ids.count {
-        let id = ids[head]
+      while head < places.count {
+        let place = places[head]
         head += 1
-        if head > 1024, head * 2 > ids.count {
-          ids.removeFirst(head)
+        if head > 1024, head * 2 > places.count {
+          places.removeFirst(head)
           head = 0
         }
-        if live.remove(id) != nil { return id }
+        if tickets[place.id] == place.ticket {
+          tickets[place.id] = nil
+          return place.id
+        }
       }
-      ids.removeAll(keepingCapacity: true)
+      places.removeAll(keepingCapacity: true)
       head = 0
       return nil
     }
