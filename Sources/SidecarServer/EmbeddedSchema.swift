@@ -40,7 +40,7 @@ package enum EmbeddedSchema {
     "properties":{"framings":{"type":"array","items":{"type":"string","enum":["ndjson","lsp"]}},"kinds":{"type":"array","items":{"type":"string"},"description":"Kinds of remotes this version has."},"sources":{"type":"array","items":{"type":"string","enum":["path","data","text","stream"]}},"targets":{"type":"array","items":{"type":"string","enum":["path","temporary","inline","stream"]}}},\#
     "required":["framings","kinds","sources","targets"]\#
     },\#
-    "remotes":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string","enum":["local"]},"capabilities":{"type":"array","items":{"type":"string","enum":["objects","files","channels","subscribe","filter","groups","batches","sessions","resumable"]}}},"required":["name","kind","capabilities"],"additionalProperties":false}},\#
+    "remotes":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string","enum":["local"]},"capabilities":{"type":"array","items":{"type":"string","enum":["objects","files","channels","subscribe","filter","groups","resumable"]}}},"required":["name","kind","capabilities"],"additionalProperties":false}},\#
     "default":{"type":"string","description":"The remote used where a call names none."},\#
     "limits":{"type":"object","properties":{"maxLineBytes":{"type":"integer","minimum":1,"description":"The longest line ferry reads."},"maxOutLineBytes":{"type":"integer","minimum":1,"description":"The longest line it writes."},"maxInFlight":{"type":"integer","minimum":1,"description":"Requests open at once; more get ERR_OVERLOADED."}},"required":["maxLineBytes","maxOutLineBytes","maxInFlight"],"additionalProperties":false}\#
     },\#
