@@ -36,6 +36,7 @@ package final class Connection: Sendable {
   private let log: @Sendable (String) -> Void
   private let inFlight = Monitor([RequestID: WeakCall]())
   private let lastInput = Mutex(ContinuousClock.now)
+  private let overloaded = Atomic<Int64>(0)
   private let hasToldOfWait = Atomic(false)
 
   private struct WeakCall {
@@ -65,6 +66,9 @@ package final class Connection: Sendable {
 
   /// The number of requests that wait for their reply.
   package var inFlightCount: Int { inFlight.withLock { $0.count } }
+
+  /// How many requests were refused since too many were in flight.
+  package var overloadedCount: Int64 { overloaded.load(ordering: .relaxed) }
 
   /// How long ago the host last sent anything; since the start when it never did.
   package var timeSinceInput: Duration { .now - lastInput.withLock { $0 } }
@@ -193,7 +197,9 @@ extension Connection {
     case .taken(let call): return call
     case .duplicate:
       refuse(.invalidRequest("the id \(id.text) is in flight already"), nil, in: batch)
-    case .overloaded: refuse(.overloaded, id, in: batch)
+    case .overloaded:
+      overloaded.add(1, ordering: .relaxed)
+      refuse(.overloaded, id, in: batch)
     }
     return nil
   }

@@ -7,6 +7,7 @@ internal import Synchronization
 /// before the first makes the output congested.
 final class CallQueue: Sendable {
   private let outbox: Outbox
+  private let onRefusal: @Sendable () -> Void
   private let state = Mutex(State())
 
   fileprivate struct State {
@@ -24,7 +25,11 @@ final class CallQueue: Sendable {
   /// Enough to keep a disk busy; each may have a line of output in the making.
   private static let width = 16
 
-  init(outbox: Outbox) { self.outbox = outbox }
+  /// - Parameter onRefusal: called for each call that is refused when its turn comes.
+  init(outbox: Outbox, onRefusal: @escaping @Sendable () -> Void) {
+    self.outbox = outbox
+    self.onRefusal = onRefusal
+  }
 
   /// Runs work now or when its turn comes.
   func add(_ work: Work) {
@@ -44,6 +49,7 @@ final class CallQueue: Sendable {
     var next: Work? = first
     while let work = next {
       if outbox.isCongested {
+        onRefusal()
         work.call.fail(.unread)
       } else if !work.call.isCancelled {
         await work.run()

@@ -31,7 +31,7 @@ package final class Server: Sendable {
   }
 
   /// What went through, since the start.
-  struct Counters: ~Copyable, Sendable {
+  final class Counters: Sendable {
     let received = Atomic<Int64>(0)
     let refused = Atomic<Int64>(0)
   }
@@ -49,7 +49,9 @@ package final class Server: Sendable {
     self.connection = connection
     self.limits = limits
     outbox = connection.outbox
-    calls = CallQueue(outbox: connection.outbox)
+    calls = CallQueue(outbox: connection.outbox) { [counters] in
+      counters.refused.add(1, ordering: .relaxed)
+    }
     state = Mutex(
       State(
         configuration: configuration,

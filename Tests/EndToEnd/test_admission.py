@@ -46,11 +46,14 @@ def test_small_files_do_not_wait_for_queued_large_ones(ferry: Sidecar) -> None:
         for i in range(4)
     ]
     small = [
-        ferry.start("object/put", ref=f"s{i}", text="x", transferId=f"s{i}") for i in range(30)
+        ferry.start("object/put", ref=f"s{i}", text="x", transferId=f"s{i}", detach=True)
+        for i in range(30)
     ]
-    ferry.call("transfer/cancel", transferId="big0")
     for put in small:
-        ferry.result(put)
+        ferry.result(put)  # it is in the queue now
+    ferry.call("transfer/cancel", transferId="big0")
+    for i in range(30):
+        ferry.event("uploaded", transferId=f"s{i}")
     started = order(ferry, "started")
     last_small = max(started.index(f"s{i}") for i in range(30))
     assert not {"big2", "big3"} & set(started[:last_small])

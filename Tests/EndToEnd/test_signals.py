@@ -35,13 +35,18 @@ def test_a_signal_ends_an_idle_process(ferry: Sidecar, number: signal.Signals) -
     assert seconds < LIMIT
 
 
-def test_a_signal_cancels_what_runs_and_says_so(ferry: Sidecar) -> None:
+def test_a_signal_suspends_what_runs_and_says_so(ferry: Sidecar, spawn: Spawn) -> None:
     request = slow_upload(ferry)
     code, seconds = exit_after(ferry, signal.SIGTERM)
     assert (code, seconds < LIMIT) == (143, True)
-    ferry.event("cancelled", transferId="big")
-    assert ferry.reply(request)["error"]["code"] == -32800
-    assert parts(ferry.home) == []
+    assert ferry.event("cancelled", transferId="big")["resumable"] is True
+    error = ferry.reply(request)["error"]
+    assert error["code"] == -32800 and error["data"]["resumable"] is True
+    again = spawn()
+    assert again.call("transfer/get", transferId="big")["state"] == "interrupted"
+    assert again.call("transfer/cancel", transferId="big")["state"] == "cancelled"
+    again.event("cancelled", transferId="big")
+    assert parts(again.home) == []
 
 
 def fill_stdout(ferry: Sidecar) -> None:

@@ -23,7 +23,9 @@ struct ServerStats: ImmediateMethod {
       writer.object("requests") { writer in
         writer.field("received", server.counters.received.load(ordering: .relaxed))
         writer.field("inFlight", server.connection.inFlightCount)
-        writer.field("refused", server.counters.refused.load(ordering: .relaxed))
+        writer.field(
+          "refused",
+          server.counters.refused.load(ordering: .relaxed) + server.connection.overloadedCount)
       }
       writer.object("output") { writer in
         writer.field("queuedBytes", server.outbox.queuedBytes)
