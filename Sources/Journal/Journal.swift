@@ -59,7 +59,7 @@ package final class Journal: Sendable {
 
   /// Writes changes down soon and tells when they are, or that they are not kept.
   ///
-  /// - Parameter then: called on the journal's thread, in the order of the calls; must not block.
+  /// `then` is called on the journal's thread, in the order of the calls; it must not block.
   package func write(
     _ changes: [JournalChange],
     then: @escaping @Sendable (_ isKept: Bool) -> Void
@@ -69,7 +69,7 @@ package final class Journal: Sendable {
 
   /// What is known of an id, at one look.
   ///
-  /// - Parameter then: called on the journal's thread, in the order of the calls; must not block.
+  /// `then` is called on the journal's thread, in the order of the calls; it must not block.
   package func find(
     _ id: TransferID,
     then: @escaping @Sendable (JournalFinding) -> Void

@@ -40,7 +40,8 @@ extension JournalFiles {
         say(error)
       }
     case .failed(let error):
-      passedOver.insert(claim.name)
+      // Who has it open may let it go.
+      if error.kind != .busy { passedOver.insert(claim.name) }
       say(TransferError(error, in: folder))
     }
   }

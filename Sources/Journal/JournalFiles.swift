@@ -100,8 +100,10 @@ final class JournalFiles {
     for file in files where (try? file.isEmpty()) == true {
       file.claim.removeAll()
     }
-    // Closing brings the log into the database.
+    // Closing brings the log into the database, and must be done when the claim is let go.
+    let claims = files.map(\.claim)
     files = []
+    withExtendedLifetime(claims) {}
     for claim in retired { claim.removeAll() }
   }
 }

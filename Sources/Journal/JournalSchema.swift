@@ -19,8 +19,10 @@ enum JournalSchema {
   ///
   /// The exclusive mode comes first: with it a WAL has no shared memory file, and no second
   /// connection, which SQLite before 3.51.3 can lose pages to (https://sqlite.org/wal.html,
-  /// "the WAL-reset bug").
+  /// "the WAL-reset bug"). The wait is for a process being killed: the kernel lets go of our lock
+  /// before it lets go of SQLite's.
   static let connection = """
+    PRAGMA busy_timeout = 1000;
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA cache_size = -512;
     PRAGMA temp_store = MEMORY;

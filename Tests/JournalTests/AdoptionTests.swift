@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Testing
 import TransferModel
 
@@ -96,16 +97,16 @@ import TransferModel
     await living.write([.forget(.named("gone"))], surviving: .process)
     let journal = state.journal()
     #expect(await journal.page(limit: 9) == JournalPage())
-    // Not to be answered at once would take an hour.
-    let hour = Duration.seconds(3600)
-    #expect(await journal.find(.named("new"), patience: hour) == .unknown)
-    #expect(await journal.find(.named("gone"), patience: hour) == .unknown)
+    // Not to be answered at once would take a minute.
+    let minute = Duration.seconds(60)
+    #expect(await journal.find(.named("new"), patience: minute) == .unknown)
+    #expect(await journal.find(.named("gone"), patience: minute) == .unknown)
     #expect(await journal.find(.named("held"), patience: .milliseconds(50)) == .heldByAnother)
-    let waiting = Task { await journal.find(.named("held"), patience: hour) }
+    let waiting = Task { await journal.find(.named("held"), patience: minute) }
     waiting.cancel()
     #expect(await waiting.value == .heldByAnother)
 
-    async let found = journal.find(.named("held"), patience: hour)
+    async let found = journal.find(.named("held"), patience: minute)
     await living.close()
     guard case .row(let row) = await found else {
       Issue.record("not found after its process ended")
@@ -119,6 +120,30 @@ import TransferModel
     #expect(await journal.row(.named("held"))?.state == .succeeded)
     await journal.close()
     #expect(state.names(ending: ".db").count == 1)
+  }
+
+  @Test func `a file whose lock is free but that is still open is taken when it is closed`()
+    async throws
+  {
+    let first = state.journal()
+    await first.write([.add(row("a"))], surviving: .process)
+    await first.close()
+    let path = "\(state.folder())/\(try #require(state.names(ending: ".db").first))"
+    let journal: Journal
+    do {
+      let database = try Database(path: path)
+      try database.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE")
+      journal = state.journal()
+      #expect(await journal.page(limit: 9) == JournalPage())
+      #expect(state.told.map(\.code) == [.unknown])
+      #expect(state.told.first?.message.contains("another program") == true)
+      try database.execute("COMMIT")
+    }
+    guard case .row = await journal.find(.named("a"), patience: .seconds(60)) else {
+      Issue.record("not found after it was closed")
+      return
+    }
+    await journal.close()
   }
 
   @Test func `of an id in two files the row that was written last counts`() async throws {

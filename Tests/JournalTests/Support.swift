@@ -9,7 +9,12 @@ import TransferModel
 /// A state directory that is gone when the test is.
 final class State: Sendable {
   let path: String
-  private let troubles = Mutex<[TransferError]>([])
+  private let troubles = Troubles()
+
+  /// Held by the journals' threads, which may outlast the test a little; the folder must not.
+  private final class Troubles: Sendable {
+    let told = Mutex<[TransferError]>([])
+  }
 
   init() throws {
     var template = Array("/tmp/ferry-journal.XXXXXX".utf8CString)
@@ -23,11 +28,11 @@ final class State: Sendable {
   func folder(_ scope: String = "s") -> String { "\(path)/journal/\(scope)" }
 
   /// What was told so far.
-  var told: [TransferError] { troubles.withLock { $0 } }
+  var told: [TransferError] { troubles.told.withLock { $0 } }
 
   func journal(_ scope: String = "s") -> Journal {
-    Journal(stateDirectory: path, scope: scope) { error in
-      self.troubles.withLock { $0.append(error) }
+    Journal(stateDirectory: path, scope: scope) { [troubles] error in
+      troubles.told.withLock { $0.append(error) }
     }
   }
 

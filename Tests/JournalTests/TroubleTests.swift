@@ -117,7 +117,7 @@ import TransferModel
       #expect(await journal.write([.add(row("a"))], surviving: .power) == false)
     }
     #expect(await journal.page(limit: 9) == JournalPage())
-    #expect(await journal.find(.named("a"), patience: .seconds(3600)) == .unknown)
+    #expect(await journal.find(.named("a"), patience: .seconds(60)) == .unknown)
     let error = await #expect(throws: TransferError.self) { _ = try await journal.makeSpool() }
     #expect(error?.message.contains("/journal") == true)
     #expect(state.told.count == 1)
