@@ -41,10 +41,11 @@ def test_no_more_run_than_allowed_and_they_start_in_order(ferry: Sidecar) -> Non
 def test_small_files_do_not_wait_for_queued_large_ones(ferry: Sidecar) -> None:
     write_file(ferry.work / "big.bin", 64 * MIB)
     ferry.call("limits/set", concurrency=2, uploadRate=4 * MIB)
-    big = [
-        ferry.start("object/put", ref=f"big{i}", path="big.bin", transferId=f"big{i}")
-        for i in range(4)
-    ]
+    big = []
+    for i in range(4):
+        big.append(ferry.start("object/put", ref="r", path="big.bin", transferId=f"big{i}"))
+        if i < 2:
+            ferry.event("started", transferId=f"big{i}")
     small = [
         ferry.start("object/put", ref=f"s{i}", text="x", transferId=f"s{i}", detach=True)
         for i in range(30)
