@@ -105,11 +105,13 @@ let package = Package(
     .target(
       name: "Journal",
       dependencies: ["CLinux", "JSON", "LocalFiles", "SQLite", "TransferModel"],
-      swiftSettings: common),
+      swiftSettings: common
+    ),
     .testTarget(
       name: "JournalTests",
       dependencies: ["CLinux", "JSON", "Journal", "LocalFiles", "SQLite", "TransferModel"],
-      swiftSettings: common),
+      swiftSettings: common
+    ),
 
     // 5: transfers
     .target(

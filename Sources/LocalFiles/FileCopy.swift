@@ -17,8 +17,9 @@ package final class FileCopy: Sendable {
   /// Starts with the kernel's own way untried.
   package init() {}
 
-  /// Tries to make the whole file share the other's extents: at once and without space, on btrfs
-  /// and XFS. Slices of a file that is cloned have nothing left to copy.
+  /// Tries to make the whole file share the other's extents.
+  ///
+  /// That takes no time and no space, on btrfs and XFS. Slices of a file that is cloned have nothing left to copy.
   ///
   /// - Returns: false where the file systems cannot; then nothing was changed.
   @discardableResult

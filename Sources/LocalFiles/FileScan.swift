@@ -5,7 +5,9 @@ package import TransferModel
 package enum FileScan {
   /// The bytes a file has now.
   package static func size(of descriptor: Int32) throws(TransferError) -> Int64 {
-    Int64(try Descriptor.status(descriptor, path: Descriptor.path(of: descriptor) ?? "a file").st_size)
+    Int64(
+      try Descriptor.status(descriptor, path: Descriptor.path(of: descriptor) ?? "a file").st_size
+    )
   }
 
   /// Calls `body` with each piece in order and its offset in the file.

@@ -30,10 +30,10 @@ package final class Sharing: Sendable {
     gate.set(isOpen: !isHeld)
   }
 
-  /// Listens to channels.
-  /// - Parameters:
-  ///   - since: where to start; nil: now.
-  ///   - accepted: called with the timetoken after which messages come, before the first is told.
+  /// Listens to channels: from `since` on, or from now.
+  ///
+  /// `accepted` is called with the timetoken after which messages come.
+  ///
   /// - Throws: what the remote answers; `ERR_INVALID_ARGUMENT` for an unknown remote.
   package func subscribe(
     to channels: [String],

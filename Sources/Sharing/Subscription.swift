@@ -71,7 +71,9 @@ actor Subscription {
     }
   }
 
-  /// Reads until nothing is new. A call during another one makes that one look again.
+  /// Reads until nothing is new.
+  ///
+  /// A call during another one makes that one look again.
   private func read() async {
     isStale = true
     guard !isReading else { return }

@@ -25,7 +25,7 @@ final class CallQueue: Sendable {
   /// Enough to keep a disk busy; each may have a line of output in the making.
   private static let width = 16
 
-  /// - Parameter onRefusal: called for each call that is refused when its turn comes.
+  /// `onRefusal` is called for each call that is refused when its turn comes.
   init(outbox: Outbox, onRefusal: @escaping @Sendable () -> Void) {
     self.outbox = outbox
     self.onRefusal = onRefusal

@@ -204,7 +204,9 @@ extension RPCError {
   /// The host does not read what there is for it.
   static let unread: RPCError = {
     var error = TransferError(
-      .overloaded, "Too much output lies unread: read stdout, then try again.")
+      .overloaded,
+      "Too much output lies unread: read stdout, then try again."
+    )
     error.retryAfterMs = 250
     return error.rpc()
   }()

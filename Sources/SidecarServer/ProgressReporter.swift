@@ -38,7 +38,9 @@ struct ProgressReporter: Sendable {
     }
   }
 
-  /// Writes what is due; returns whether more may come. Called with the outbox locked.
+  /// Writes what is due and says whether more may come.
+  ///
+  /// Called with the outbox locked.
   func report(to batch: inout Outbox.Batch) -> Bool {
     let now = ContinuousClock.now
     let due = engine.progress.active

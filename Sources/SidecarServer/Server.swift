@@ -37,7 +37,8 @@ package final class Server: Sendable {
   }
 
   /// Makes a server over an open connection; nothing is read yet.
-  /// - Parameter workingDirectory: where relative paths start unless the host says otherwise.
+  ///
+  /// Relative paths start in the working directory unless the host says otherwise.
   package init(
     connection: Connection,
     limits: Connection.Limits,

@@ -52,7 +52,8 @@ extension AsyncMethod {
         } catch {
           call.fail(error.rpc())
         }
-      })
+      }
+    )
   }
 }
 
@@ -117,7 +118,8 @@ extension TransferMethod {
 
 extension TransferMethod {
   /// Reads a request again that an earlier process took in; its `data` or `text` come back empty.
-  /// - Parameter root: where its relative paths start.
+  ///
+  /// Its relative paths start at `root`.
   func spec(
     restoring origin: TransferOrigin,
     id: TransferID,

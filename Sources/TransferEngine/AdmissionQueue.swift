@@ -4,7 +4,7 @@ internal import TransferModel
 ///
 /// Round robin over remotes. Within one, small files (at most 1 MiB) and large ones are two
 /// classes, each first in, first out; large ones hold at most half the slots while small ones
-/// wait. Transfers whose pace the host sets (streams) have slots of their own, since they would
+/// wait, and never the last of several, so that a small one that comes later finds one soon. Transfers whose pace the host sets (streams) have slots of their own, since they would
 /// otherwise hold one for as long as the host likes.
 struct AdmissionQueue {
   /// How much of a remote's capacity a transfer asks for.
@@ -151,11 +151,11 @@ struct AdmissionQueue {
     if lane.count(.hosted) > 0, running.hosted < Self.hostedSlots { return .hosted }
     guard running.slots < concurrency, lane.running.slots < lane.concurrency else { return nil }
     let smallWaits = lane.count(.small) > 0
-    let largeShare = max(1, min(concurrency, lane.concurrency) / 2)
-    if lane.count(.large) > 0, !smallWaits || lane.running.large < largeShare {
-      // The classes take turns: the one with fewer running goes first.
-      if !smallWaits || lane.running.large <= lane.running.small { return .large }
-    }
+    let slots = min(concurrency, lane.concurrency)
+    let largeShare = smallWaits ? slots / 2 : slots - 1
+    // The classes take turns: the one with fewer running goes first.
+    let isTurn = !smallWaits || lane.running.large <= lane.running.small
+    if lane.count(.large) > 0, isTurn, lane.running.large < max(1, largeShare) { return .large }
     return smallWaits ? .small : nil
   }
 }

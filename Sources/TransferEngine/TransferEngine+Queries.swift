@@ -39,9 +39,9 @@ extension TransferEngine {
   }
 
   /// Transfers in the order they were accepted, of one state or remote where one is given.
-  /// - Parameters:
-  ///   - limit: at most so many, at least 1.
-  ///   - next: what the page before gave; nil for the first.
+  ///
+  /// At most `limit`, at least 1; `next` is what the page before gave, nil for the first.
+  ///
   /// - Throws: `ERR_INVALID_ARGUMENT` for a `next` that no page gave.
   package func list(
     state wanted: TransferState?,

@@ -25,10 +25,9 @@ package final class TransferEngine: Sendable {
 
   /// Makes an engine over the configured remotes; no remote is opened before it is used.
   ///
-  /// - Parameters:
-  ///   - stateKey: whose state it is; processes with the same key take over from each other.
-  ///   - decode: reads again what an earlier process took in.
-  ///   - onTrouble: told once of each kind of trouble with the journal; must not block.
+  /// Processes with the same `stateKey` take over from each other; `decode` reads again what an
+  /// earlier one took in; `onTrouble` is told once of each kind of trouble with the journal, and
+  /// must not block.
   package init(
     remotes: Remotes,
     configuration: Configuration,
@@ -53,7 +52,8 @@ package final class TransferEngine: Sendable {
   ///
   /// A request that cannot work as it is (no such file, too large, …) becomes a rejected
   /// transfer: its end comes by `changes` like every other.
-  /// - Parameter isChosen: whether the host chose the id, so that it may be known elsewhere.
+  /// An id that the host chose may be known to another process (`isChosen`).
+  ///
   /// - Throws: `ERR_DUPLICATE_TRANSFER`, `ERR_SHUTTING_DOWN`, `ERR_CONFIG`.
   package func submit(
     _ spec: TransferSpec,
@@ -127,27 +127,24 @@ package final class TransferEngine: Sendable {
     _ waiter: Waiter,
     _ state: inout EngineState
   ) throws(TransferError) {
-    guard var record = state.records[spec.id], record.spec.origin == spec.origin else {
+    guard let record = state.records[spec.id], record.spec.origin == spec.origin else {
       throw .duplicate(spec.id)
     }
-    if waiter.isDetached {
-      record.isDetached = true
-      if record.isPersisted {
-        tell.yield(.accepted(spec.id, waiter))
-      } else {
-        record.waiters.append(waiter)
-      }
-    } else if let settlement = record.settlement {
+    if waiter.isDetached { state.records[spec.id]?.isDetached = true }
+    if waiter.isDetached, record.isPersisted {
+      tell.yield(.accepted(spec.id, waiter))
+    } else if !waiter.isDetached, let settlement = record.settlement {
       tell.yield(.joined(settlement, waiter))
     } else {
-      record.waiters.append(waiter)
+      // In place: thousands may wait for one transfer.
+      state.records[spec.id]?.waiters.append(waiter)
     }
-    if record.machine.visible == .interrupted {
+    if record.machine.visible == .interrupted, var interrupted = state.records[spec.id] {
       // The request brings its bytes again, and its paths start where this host says.
-      record.spec = spec
-      transition(&record, &state) { $0.resume() }
+      interrupted.spec = spec
+      transition(&interrupted, &state) { $0.resume() }
+      state.records[spec.id] = interrupted
     }
-    state.records[spec.id] = record
     admit(&state)
   }
 

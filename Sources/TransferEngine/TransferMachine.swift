@@ -165,7 +165,9 @@ struct TransferMachine {
     }
   }
 
-  /// The run is over. Success counts even when a stop was asked for too late; a failure while
+  /// The run is over.
+  ///
+  /// Success counts even when a stop was asked for too late; a failure while
   /// being cancelled is a cancellation, since nobody waits for the reason.
   mutating func runEnded(_ end: RunEnd) -> Action {
     switch (state, end) {

@@ -49,9 +49,8 @@ actor TransferRun {
     case stopped
   }
 
-  /// - Parameters:
-  ///   - kept: what an earlier process had in hand.
-  ///   - remember: keeps what this one has; returns when it is kept, where that is awaited.
+  /// Begins, or goes on from what an earlier process had in hand (`kept`); `remember` keeps what
+  /// this one has, and returns when it is kept where that is awaited.
   init(
     spec: TransferSpec,
     slot: ProgressSlot,
@@ -79,7 +78,9 @@ actor TransferRun {
     if kept != nil { backend.recover() }
   }
 
-  /// Goes on until the end, a failure or a stop. After a failure nothing half-made is left.
+  /// Goes on until the end, a failure or a stop.
+  ///
+  /// After a failure nothing half-made is left.
   func run() async -> End {
     do throws(TransferError) {
       while true {

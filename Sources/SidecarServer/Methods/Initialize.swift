@@ -3,7 +3,7 @@ internal import JSON
 internal import JSONRPC
 internal import TransferModel
 
-/// `initialize`: who the host is, what it wants, what this ferry can do. Optional, but first.
+/// `initialize`: who the host is, what it wants and what this ferry can do; optional, but first.
 struct Initialize: ImmediateMethod {
   static let name = "initialize"
   static let isAlwaysServed = true

@@ -25,7 +25,8 @@ struct ServerStats: ImmediateMethod {
         writer.field("inFlight", server.connection.inFlightCount)
         writer.field(
           "refused",
-          server.counters.refused.load(ordering: .relaxed) + server.connection.overloadedCount)
+          server.counters.refused.load(ordering: .relaxed) + server.connection.overloadedCount
+        )
       }
       writer.object("output") { writer in
         writer.field("queuedBytes", server.outbox.queuedBytes)

@@ -53,8 +53,8 @@ struct TargetParams: Sendable {
     }
   }
 
-  /// The target with its path made absolute.
-  /// - Parameter inlineLimit: the most bytes a reply can carry.
+  /// The target with its path made absolute, and at most as much inline as a reply can carry.
+  ///
   /// - Throws: `ERR_INVALID_ARGUMENT` for a path that cannot be.
   func target(
     relativeTo root: String,

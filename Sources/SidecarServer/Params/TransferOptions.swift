@@ -13,7 +13,7 @@ struct TransferOptions: Sendable {
   /// The parameters in canonical form, without what does not change their meaning.
   var canonical: RawJSON
 
-  /// - Parameter isStream: whether the host must know the id before the reply comes.
+  /// Reads the options; the host of a stream must know the id before the reply comes.
   init(_ fields: inout JSONFields, isStream: Bool) throws(JSONError) {
     let chosen = try fields.optionalString("transferId")
     isDetached = try fields.bool("detach", default: false)

@@ -3,7 +3,8 @@ internal import TransferModel
 
 extension JSONWriter {
   /// The members of a channel's message.
-  /// - Parameter truncated: leaves the host's own content out and says so.
+  ///
+  /// `truncated` leaves the host's own content out and says so.
   mutating func message(_ message: ChannelMessage, remote: String, truncated: Bool) {
     field("remote", remote)
     field("channel", message.channel)

@@ -1,6 +1,6 @@
 /// RFC 3339 in UTC with milliseconds, as every time on the wire.
 enum Time {
-  /// - Parameter ms: milliseconds since 1970-01-01T00:00:00Z, years 0 to 9999.
+  /// The text of a number of milliseconds since 1970-01-01T00:00:00Z, in the years 0 to 9999.
   static func text(_ ms: Int64) -> String {
     let (days, inDay) = ms.quotientAndRemainderFloored(dividingBy: 86_400_000)
     let (year, month, day) = date(days)
