@@ -760,7 +760,7 @@ package enum EmbeddedSchema {
     "id":{"type":"string","description":"The id of a file that was stored but not announced; with `name`, for `file/publish`."},\#
     "name":{"type":"string","description":"The name of that file."},\#
     "loaded":{"type":"integer","minimum":0,"description":"Bytes moved before it was cancelled."},\#
-    "resumable":{"type":"boolean","description":"Whether `transfer/retry` could go on from there."},\#
+    "resumable":{"type":"boolean","description":"Whether the transfer can still come to success, in this process or the next."},\#
     "supported":{"description":"What this version does support (protocol versions, kinds, capabilities).","type":"array"}\#
     },\#
     "required":["code","retryable"],\#
@@ -849,17 +849,17 @@ package enum EmbeddedSchema {
     "loaded":{"type":"integer","minimum":0,"description":"Bytes moved in this attempt."},\#
     "total":{"type":["integer","null"],"minimum":0,"description":"Bytes in all; null while unknown."},\#
     "percent":{"type":["integer","null"],"minimum":0,"maximum":100,"description":"null while `total` is unknown."},\#
-    "attempt":{"type":"integer","minimum":0,"description":"From 1; 0 while it has not run."},\#
+    "attempt":{"type":"integer","minimum":1,"description":"From 1."},\#
     "error":{"description":"Of a failed, rejected or cancelled one.","$ref":"#/components/schemas/TransferFailure"},\#
     "file":{"description":"Of a `file/send` that succeeded.","$ref":"#/components/schemas/SentFile"},\#
     "metadata":{"anyOf":[{"$ref":"#/components/schemas/SettableMetadata"},{"$ref":"#/components/schemas/Metadata"}],"description":"Of an object: what was sent until success, then the remote's."},\#
-    "resumable":{"type":"boolean","description":"Whether going on from `loaded` is possible."}\#
+    "resumable":{"type":"boolean","description":"Whether the transfer can still come to success: by itself, or by `transfer/resume` or `transfer/retry`."}\#
     },\#
     "required":["transferId","direction","remote","state","loaded","total","percent","attempt","resumable"],\#
     "additionalProperties":false\#
     },\#
     "Target":{\#
-    "description":"A path of a new file (absolute, or relative to `rootPath`, else to the working directory; its folder must exist), `{stream: true}` (the host pulls with `stream/read`), or `{inline: true}` (the content comes in the reply, refused with ERR_DOWNLOAD_SIZE_EXCEEDED above `maxSize` or what fits a line). Without a target: a temporary file, removed by `transfer/forget` or by the first start 24 h later.",\#
+    "description":"A path of a new file (absolute, or relative to `rootPath`, else to the working directory; its folder must exist; with a slash at the end: a folder, in which the file gets its remote name made safe), `{stream: true}` (the host pulls with `stream/read`), or `{inline: true}` (the content comes in the reply, refused with ERR_DOWNLOAD_SIZE_EXCEEDED above `maxSize` or what fits a line). Without a target: a temporary file, removed by `transfer/forget`, or a day later.",\#
     "oneOf":[{"type":"string","minLength":1},{"type":"object","properties":{"stream":{"const":true}},"required":["stream"],"additionalProperties":false},{"type":"object","properties":{"inline":{"const":true},"maxSize":{"type":"integer","minimum":0,"description":"Bytes; default what fits a line (`limits.maxOutLineBytes`)."}},"required":["inline"],"additionalProperties":false}]\#
     },\#
     "Limits":{\#
