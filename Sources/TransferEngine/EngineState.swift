@@ -2,6 +2,10 @@ internal import TransferModel
 
 /// The engine's table of transfers and what is decided over all of them; guarded by its lock.
 struct EngineState {
+  /// Runs that may wait for a confirmation without holding a slot: enough that a remote can confirm
+  /// many together, few enough for the descriptors they hold.
+  static let confirmingLimit = 64
+
   /// Ended transfers that are kept until forgotten.
   static let settledLimit = 1000
 
@@ -13,6 +17,8 @@ struct EngineState {
   var isShuttingDown = false
   /// Queued and running transfers, and ended ones that are being cleaned up.
   var active = 0
+  /// Runs that have moved all their bytes and wait for the remote to confirm.
+  var confirming = 0
   var idleWaiters: [CheckedContinuation<Void, Never>] = []
   /// Ends since the start.
   var ended: [TransferState: Int] = [:]

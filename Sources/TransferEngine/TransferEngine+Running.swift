@@ -82,10 +82,34 @@ extension TransferEngine {
     let isRetry = announces && record.run != nil
     let run = record.run ?? makeRun(&record)
     record.run = run
+    record.holdsSlot = true
     let id = record.spec.id
     record.task = Task(executorPreference: pool) { [self] in
       if isRetry { await run.restart() }
       finish(id, await run.run())
+    }
+  }
+
+  /// A run has moved all its bytes: another may move its own while the remote confirms.
+  private func startConfirming(_ id: TransferID) {
+    state.withLock { state in
+      guard state.confirming < EngineState.confirmingLimit, var record = state.records[id],
+        record.holdsSlot
+      else { return }
+      record.holdsSlot = false
+      state.confirming += 1
+      state.queue.release(remote: record.spec.remote, size: record.size)
+      state.records[id] = record
+      admit(&state)
+    }
+  }
+
+  private func giveBackSlot(of record: inout TransferRecord, _ state: inout EngineState) {
+    if record.holdsSlot {
+      record.holdsSlot = false
+      state.queue.release(remote: record.spec.remote, size: record.size)
+    } else {
+      state.confirming -= 1
     }
   }
 
@@ -96,7 +120,7 @@ extension TransferEngine {
     state.withLock { state in
       guard var record = state.records[id] else { return }
       record.task = nil
-      state.queue.release(remote: record.spec.remote, size: record.size)
+      giveBackSlot(of: &record, &state)
       let runEnd: TransferMachine.RunEnd
       switch end {
       case .succeeded(let result):
@@ -124,10 +148,12 @@ extension TransferEngine {
       pipe: record.pipe,
       remotes: remotes,
       environment: environment,
-      kept: record.kept
-    ) { [self] runState, awaited in
-      await remember(runState, of: id, awaited: awaited)
-    }
+      kept: record.kept,
+      confirming: { [self] in startConfirming(id) },
+      remember: { [self] runState, awaited in
+        await remember(runState, of: id, awaited: awaited)
+      }
+    )
   }
 
   private func settle(

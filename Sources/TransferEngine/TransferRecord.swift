@@ -17,6 +17,8 @@ struct TransferRecord {
   /// What an earlier process had in hand.
   var kept: RunState?
   var run: TransferRun?
+  /// Whether it counts against the slots; not while it only waits for the remote to confirm.
+  var holdsSlot = false
   var task: Task<Void, Never>?
   var waiters: [Waiter] = []
   /// Whether a detached request asked for it, so that nobody's going away ends it.

@@ -83,6 +83,7 @@ extension TransferRun {
     isConditional: Bool
   ) async throws(TransferError) {
     if offset > AdmissionQueue.smallLimit { try staging.sync() }
+    bytesMoved()
     if spec.announces || isConditional { await remember(awaited: true) }
   }
 

@@ -18,6 +18,7 @@ actor TransferRun {
   private let traffic: RemoteTraffic?
   private var backend: any Backend
 
+  private let startConfirming: @Sendable () -> Void
   private let remember: @Sendable (RunState, _ awaited: Bool) async -> Void
   /// What an earlier process had in hand, until it is taken up.
   var kept: RunState?
@@ -49,7 +50,8 @@ actor TransferRun {
     case stopped
   }
 
-  /// Begins, or goes on from what an earlier process had in hand (`kept`); `remember` keeps what
+  /// Begins, or goes on from what an earlier process had in hand (`kept`); `confirming` is called
+  /// when all bytes are moved and only the remote's word is awaited; `remember` keeps what
   /// this one has, and returns when it is kept where that is awaited.
   init(
     spec: TransferSpec,
@@ -58,6 +60,7 @@ actor TransferRun {
     remotes: Remotes,
     environment: RunEnvironment,
     kept: RunState?,
+    confirming: @escaping @Sendable () -> Void,
     remember: @escaping @Sendable (RunState, _ awaited: Bool) async -> Void
   ) {
     self.spec = spec
@@ -66,6 +69,7 @@ actor TransferRun {
     self.remotes = remotes
     self.environment = environment
     self.kept = kept
+    startConfirming = confirming
     self.remember = remember
     inHand = RunState(root: spec.root)
     traffic = remotes.traffic(of: spec.remote)
@@ -156,6 +160,9 @@ actor TransferRun {
       // What cannot be opened any more is not there.
     }
   }
+
+  /// All bytes are moved.
+  func bytesMoved() { startConfirming() }
 
   /// Keeps what is in hand for a later process.
   func remember(awaited: Bool) async { await remember(inHand, awaited) }
