@@ -3,7 +3,9 @@
 /// Messages quote keys, and values only of sizes, times, numbers and kinds as they are written (never
 /// expanded), so that no secret of a file or of the environment gets into them.
 package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// Where the text is wrong.
   package var location: ConfigurationLocation
+  /// What is wrong there and what to do; no secrets.
   package var message: String
 
   /// Makes an error at a place.

@@ -14,7 +14,9 @@ package enum RemoteSettings: Sendable, Equatable {
 
 /// A variable that a value names, and that has neither a value nor a default.
 package struct MissingVariable: Sendable, Equatable {
+  /// The variable's name.
   package var name: String
+  /// The value that names it.
   package var location: ConfigurationLocation
 }
 
@@ -22,6 +24,7 @@ package struct MissingVariable: Sendable, Equatable {
 package struct RemoteConfiguration: Sendable, Equatable {
   /// 1 to 64 of `A-Za-z0-9._-`, starting with a letter or digit.
   package var name: String
+  /// What it is, which decides its keys.
   package var kind: RemoteKind
   /// The global limits with this remote's own laid over them.
   package var limits: Limits

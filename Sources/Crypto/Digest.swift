@@ -12,6 +12,7 @@ package enum DigestAlgorithm: String, Sendable, CaseIterable {
 /// the process with OpenSSL's reason, because no digest is better than a wrong one; it happens
 /// only where memory is gone or the algorithm is switched off in the whole system.
 package final class Digest: Sendable {
+  /// The hash function.
   package let algorithm: DigestAlgorithm
   private let context: Mutex<DigestContext>
 

@@ -2,7 +2,9 @@ import TransferModel
 
 /// A place in the order of all rows: by number, then by id.
 package struct JournalCursor: Sendable, Equatable {
+  /// The number of the row before.
   package let number: Int64
+  /// The id of the row before.
   package let id: String
 
   /// The place right behind a row of this number and id.
@@ -17,6 +19,7 @@ package struct JournalCursor: Sendable, Equatable {
 
 /// Some rows in their order.
 package struct JournalPage: Sendable, Equatable {
+  /// In their order.
   package var rows: [JournalRow] = []
   /// Where the next page starts; nil behind the last row.
   package var next: JournalCursor?

@@ -12,6 +12,7 @@ package struct JournalRow: Sendable, Equatable {
   package var direction: TransferDirection
   /// On reading, what is unsettled and was last set by another process is `interrupted`.
   package var state: TransferState
+  /// From 1; rises with each retry and each process that goes on with it.
   package var attempt: Int
   /// Bytes.
   package var loaded: Int64

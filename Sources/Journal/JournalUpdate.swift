@@ -4,16 +4,23 @@ package import TransferModel
 package struct JournalUpdate: Sendable, Equatable {
   /// Setting it makes an interrupted transfer this process's own.
   package var state: TransferState?
+  /// From 1.
   package var attempt: Int?
   /// Bytes.
   package var loaded: Int64?
   /// Bytes; empty while unknown.
   package var total: Int64??
+  /// Small content of an upload.
   package var payload: [UInt8]??
+  /// The path of spooled content.
   package var spool: String??
+  /// The path of a temporary file.
   package var temporary: String??
+  /// Opaque: what the backend needs.
   package var checkpoint: [UInt8]??
+  /// Opaque: what the engine needs.
   package var progress: [UInt8]??
+  /// Opaque: how it ended.
   package var snapshot: [UInt8]??
 
   /// An update of nothing; the columns are set on the value.

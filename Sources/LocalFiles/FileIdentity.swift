@@ -3,7 +3,9 @@ import Glibc
 
 /// What tells that a file is the same and has the same content.
 package struct FileIdentity: Sendable, Hashable, CustomStringConvertible {
+  /// `st_dev`.
   package let device: UInt64
+  /// `st_ino`.
   package let inode: UInt64
   /// Bytes.
   package let size: Int64

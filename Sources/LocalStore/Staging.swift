@@ -14,6 +14,7 @@ package final class Staging: Sendable {
   package let id: String
   /// Open for reading and writing; closed when the object goes.
   package let descriptor: Int32
+  /// The part, absolute; gone once published or discarded.
   package let path: String
   private let state = Mutex(State.open(isSynced: false))
 

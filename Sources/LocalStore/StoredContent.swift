@@ -14,6 +14,7 @@ package final class StoredContent: Sendable {
   package let size: Int64
   /// Lower-case hexadecimal, where known.
   package let sha256: String?
+  /// Lower-case hexadecimal, where known.
   package let md5: String?
 
   /// Opens the content; blocks.

@@ -24,6 +24,7 @@ package struct SQLiteError: Error, Sendable, Equatable {
     case other
   }
 
+  /// What the code means to the wrapper's users.
   package var kind: Kind {
     switch code & 0xff {
     case SQLITE_BUSY, SQLITE_LOCKED: .busy

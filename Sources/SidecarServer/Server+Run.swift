@@ -8,6 +8,7 @@ extension Server {
     package var framing: InputFraming
     /// A process to watch beside the parent.
     package var parentPID: Int32?
+    /// Where the rare lines for people go.
     package var log: Log
 
     /// Makes options.

@@ -36,6 +36,7 @@ package final class BlockingPool: TaskExecutor {
     self.width = width
   }
 
+  /// Queues a job for the next free thread.
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let startsThread = jobs.withLock { jobs in

@@ -32,8 +32,11 @@ package final class ProgressSlot: Sendable {
 
   /// What was told last, for rates and so that nothing is told twice.
   package struct Reported: Sendable {
+    /// Bytes.
     package var loaded: Int64
+    /// When it was told.
     package var at: ContinuousClock.Instant
+    /// The attempt the numbers belong to; 0 before any.
     package var attempt: Int
     /// Whether any of this attempt was told.
     package var isTold = false

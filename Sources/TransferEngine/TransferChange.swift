@@ -21,13 +21,16 @@ package enum TransferChange: Sendable {
 /// How a transfer ended.
 package struct TransferSettlement: Sendable {
   package let id: TransferID
+  /// The remote's name in the configuration.
   package let remote: String
   package let outcome: Outcome
   /// Whether a retry, or a later process, can still lead it to success.
   package let isResumable: Bool
   /// Bytes moved in the last attempt.
   package let loaded: Int64
+  /// Bytes in all; nil while unknown.
   package let total: Int64?
+  /// From 1.
   package let attempt: Int
   /// Where its progress was kept; the last report is in there.
   package let slot: ProgressSlot

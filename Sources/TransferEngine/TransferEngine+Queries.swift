@@ -107,6 +107,7 @@ extension TransferEngine {
 
   /// The caps on bytes per second.
   package var uploadRate: RateLimiter { environment.uploadRate }
+  /// The cap on bytes fetched per second.
   package var downloadRate: RateLimiter { environment.downloadRate }
 
   /// While held, no queued transfer starts; running ones go on.

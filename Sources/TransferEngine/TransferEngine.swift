@@ -14,6 +14,7 @@ package final class TransferEngine: Sendable {
   package let changes: AsyncStream<TransferChange>
   /// How far running transfers are.
   package let progress = ProgressBoard()
+  /// The configured remotes.
   package let remotes: Remotes
 
   let tell: AsyncStream<TransferChange>.Continuation

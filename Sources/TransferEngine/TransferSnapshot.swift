@@ -6,7 +6,9 @@ package struct TransferSnapshot: Sendable {
   package let state: TransferState
   /// Bytes.
   package let loaded: Int64
+  /// Bytes in all; nil while unknown.
   package let total: Int64?
+  /// From 1.
   package let attempt: Int
   /// Why it failed or was rejected.
   package let error: TransferError?
@@ -16,6 +18,7 @@ package struct TransferSnapshot: Sendable {
 
 /// One page of transfers, in the order they were accepted.
 package struct TransferPage: Sendable {
+  /// In the order they were accepted.
   package let transfers: [TransferSnapshot]
   /// For each transfer, the `next` with which a page starts behind it.
   package let numbers: [Int64]
