@@ -51,19 +51,21 @@ struct Notifier: Sendable {
     switch change {
     case .accepted(let id, let waiter):
       waiter.answer(.accepted(id))
-    case .started(let id, let attempt, let total):
+    case .started(let slot, let attempt, let total):
       outbox.notify("started") { writer in
-        writer.field("transferId", id.description)
+        writer.field("transferId", slot.id.description)
         writer.field("attempt", attempt)
         writer.key("total")
         if let total { writer.int(total) } else { writer.null() }
       }
-      outbox.setProgressActive(true)
-    case .paused(let id, let loaded):
-      tellLoaded("paused", id, loaded)
-    case .resumed(let id, let loaded):
-      tellLoaded("resumed", id, loaded)
-      outbox.setProgressActive(true)
+      openProgress(of: slot)
+    case .paused(let slot, let loaded):
+      // First: the writer must not tell progress once this is told.
+      slot.set(isOpen: false)
+      tellLoaded("paused", slot.id, loaded)
+    case .resumed(let slot, let loaded):
+      tellLoaded("resumed", slot.id, loaded)
+      openProgress(of: slot)
     case .settled(let settlement, let waiters):
       tell(settlement, reporter)
       for waiter in waiters { waiter.answer(.settled(settlement)) }
@@ -76,6 +78,11 @@ struct Notifier: Sendable {
     }
   }
 
+  private func openProgress(of slot: ProgressSlot) {
+    slot.set(isOpen: true)
+    outbox.setProgressActive(true)
+  }
+
   private func tellLoaded(_ method: String, _ id: TransferID, _ loaded: Int64) {
     outbox.notify(method) { writer in
       writer.field("transferId", id.description)
@@ -85,6 +92,7 @@ struct Notifier: Sendable {
 
   private func tell(_ settlement: TransferSettlement, _ reporter: ProgressReporter) {
     let id = settlement.id.description
+    settlement.slot.set(isOpen: false)
     switch settlement.outcome {
     case .succeeded(let result):
       if let last = reporter.last(of: settlement.slot) {

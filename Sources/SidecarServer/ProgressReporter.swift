@@ -69,7 +69,8 @@ extension ProgressSlot {
   /// The first look at an attempt only remembers where it began, so that short transfers tell
   /// nothing.
   fileprivate func due(at now: ContinuousClock.Instant, interval: Duration) -> Duration? {
-    reported.withLock { told in
+    guard isOpen else { return nil }
+    return reported.withLock { told in
       guard told.attempt == attempt else {
         told = Reported(loaded: 0, at: now, attempt: attempt)
         return nil

@@ -27,6 +27,7 @@ package final class ProgressSlot: Sendable {
   /// -1 while unknown.
   private let totalBytes: Atomic<Int64>
   private let attemptNumber = Atomic<Int>(1)
+  private let isOpenFlag = Atomic<Bool>(false)
   /// What its reporter last told; kept here so that it goes when the transfer does.
   package let reported = Mutex(Reported(loaded: 0, at: .now, attempt: 0))
 
@@ -58,6 +59,13 @@ package final class ProgressSlot: Sendable {
     self.direction = direction
     totalBytes = Atomic(total ?? -1)
   }
+
+  /// Whether progress may be told: after the event that the transfer runs, before the one that it
+  /// does not. Set by whoever tells those events, which may come later than they happen.
+  package var isOpen: Bool { isOpenFlag.load(ordering: .acquiring) }
+
+  /// Lets progress be told, or not.
+  package func set(isOpen: Bool) { isOpenFlag.store(isOpen, ordering: .releasing) }
 
   /// Bytes moved in this attempt; never falls within one.
   package var loaded: Int64 { loadedBytes.load(ordering: .relaxed) }

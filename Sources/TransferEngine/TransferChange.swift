@@ -5,9 +5,9 @@ package enum TransferChange: Sendable {
   /// A detached request was taken in; it precedes everything else about the transfer.
   case accepted(TransferID, Waiter)
   /// queued → running, once per attempt; total in bytes, nil while unknown.
-  case started(TransferID, attempt: Int, total: Int64?)
-  case paused(TransferID, loaded: Int64)
-  case resumed(TransferID, loaded: Int64)
+  case started(ProgressSlot, attempt: Int, total: Int64?)
+  case paused(ProgressSlot, loaded: Int64)
+  case resumed(ProgressSlot, loaded: Int64)
   /// The one end of an attempt, with everyone who waits for it.
   case settled(TransferSettlement, [Waiter])
   /// A request joined a transfer that had ended already.

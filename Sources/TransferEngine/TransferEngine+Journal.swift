@@ -166,6 +166,8 @@ extension TransferEngine {
   private func persisted(_ id: TransferID, _ state: inout EngineState) {
     guard var record = state.records[id] else { return journal.write(.forget(id)) }
     record.isPersisted = true
+    // One that ended before its row was there has its end written after it.
+    if record.machine.visible.isSettled, !record.isSuspended { persistEnd(of: record) }
     for waiter in record.waiters where waiter.isDetached { tell.yield(.accepted(id, waiter)) }
     record.waiters.removeAll { $0.isDetached }
     state.records[id] = record

@@ -43,15 +43,15 @@ extension TransferEngine {
       record.task?.cancel()
     case .pause:
       state.queue.remove(id, remote: record.spec.remote, size: record.size)
-      tell.yield(.paused(id, loaded: record.slot.loaded))
+      tell.yield(.paused(record.slot, loaded: record.slot.loaded))
     case .enqueue(let resumed):
-      if resumed { tell.yield(.resumed(id, loaded: record.slot.loaded)) }
+      if resumed { tell.yield(.resumed(record.slot, loaded: record.slot.loaded)) }
       record.error = nil
       // One that is not yet written down is queued when it is.
       if record.isPersisted { enqueue(record, &state) }
     case .pauseAndEnqueue:
-      tell.yield(.paused(id, loaded: record.slot.loaded))
-      tell.yield(.resumed(id, loaded: record.slot.loaded))
+      tell.yield(.paused(record.slot, loaded: record.slot.loaded))
+      tell.yield(.resumed(record.slot, loaded: record.slot.loaded))
       enqueue(record, &state)
     case .settle(let end):
       settle(&record, as: end, &state)
@@ -75,7 +75,7 @@ extension TransferEngine {
     if announces {
       slot.begin(attempt: attempt)
       slot.set(loaded: 0)
-      tell.yield(.started(record.spec.id, attempt: attempt, total: slot.total))
+      tell.yield(.started(slot, attempt: attempt, total: slot.total))
     }
     if announces, attempt > 1 { persistAttempt(of: record) }
     if record.spec.reportsProgress { progress.add(slot) }

@@ -68,13 +68,14 @@ def test_a_higher_concurrency_acts_at_once(ferry: Sidecar) -> None:
     write_file(ferry.work / "a.bin", 2 * MIB)
     first = slow_upload(ferry)
     others = [
-        ferry.start("object/put", ref=f"r{i}", path="a.bin", transferId=f"t{i}") for i in range(7)
+        ferry.start("object/put", ref=f"r{i}", path="a.bin", transferId=f"t{i}") for i in range(6)
     ]
-    assert ferry.call("server/stats")["transfers"]["queued"] == 7
+    assert ferry.call("server/stats")["transfers"]["queued"] == 6
     assert ferry.call("limits/set", concurrency=8)["concurrency"] == 8
-    for i in range(7):
+    for i in range(6):
         ferry.event("started", transferId=f"t{i}")
-    assert ferry.call("server/stats")["transfers"]["running"] == 8
+    # All slots but the one that large files leave to small ones.
+    assert ferry.call("server/stats")["transfers"]["running"] == 7
     ferry.call("limits/set", uploadRate=None)
     for request in [first, *others]:
         ferry.result(request)

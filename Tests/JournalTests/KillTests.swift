@@ -6,7 +6,7 @@ import TransferModel
 @testable import Journal
 
 /// What this bundle does when another test has started it as a second process.
-@Suite struct ChildWork {
+@Suite struct JournalChildWork {
   static let state = ProcessInfo.processInfo.environment["FERRY_JOURNAL_CHILD"]
 
   /// Adds, updates, settles and forgets rows until it is killed; says what it was told is kept.
@@ -55,7 +55,7 @@ import TransferModel
     var said: [String: String] = [:]
     for round in 0..<12 {
       let child = try Child(
-        running: "ChildWork",
+        running: "JournalChildWork",
         environment: ["FERRY_JOURNAL_CHILD": state.path]
       )
       var heard = 0

@@ -70,7 +70,7 @@ import TransferModel
     for round in 0..<8 {
       let children = try (0..<2).map { _ in
         try Child(
-          running: ChildWork.name,
+          running: StoreChildWork.name,
           environment: ["FERRY_STORE_CHILD": "churn \(scratch.root)"]
         )
       }

@@ -76,12 +76,12 @@ import TransferModel
     let start = try await store.latestTimetoken()
     // Two processes that do nothing else: the tests that run beside this one would delay it.
     let hearing = try Child(
-      running: ChildWork.name,
+      running: StoreChildWork.name,
       environment: ["FERRY_STORE_CHILD": "hear \(scratch.root)"]
     )
     _ = try await Self.hear(store, ["ready"], after: start, count: 1)
     let announcing = try Child(
-      running: ChildWork.name,
+      running: StoreChildWork.name,
       environment: ["FERRY_STORE_CHILD": "announce \(scratch.root)"]
     )
     for child in [announcing, hearing] {
