@@ -40,6 +40,9 @@ actor Subscription {
     try await listen()
     let from: Timetoken
     if let since { from = since } else { from = try await engine.latestTimetoken(on: remote) }
+    // Another call may have ended the loop meanwhile; nothing is awaited between this and the
+    // cursors, which keep it.
+    while loop == nil { try await listen() }
     for channel in channels where since != nil || cursors[channel] == nil {
       cursors[channel] = from
     }
@@ -114,6 +117,7 @@ actor Subscription {
     for channel in wanted {
       if let cursor = cursors[channel], cursor >= oldest, cursor < last { cursors[channel] = last }
     }
-    return page.count == Self.pageSize
+    // A page may be cut by its bytes, so only an empty one is the end.
+    return !page.isEmpty
   }
 }

@@ -18,7 +18,7 @@ final class Lifecycle: Sendable {
     var refusesWork = false
     var isShutDown = false
     var isEnding = false
-    var parentWatch: ParentWatch?
+    var watches: [ParentWatch] = []
   }
 
   /// What became of the transfers, since the start.
@@ -87,7 +87,7 @@ final class Lifecycle: Sendable {
         }
       }
     }
-    state.withLock { $0.parentWatch = watch }
+    state.withLock { $0.watches.append(watch) }
   }
 
   /// `initialize` has succeeded; one that was refused may be sent again, corrected.
@@ -155,11 +155,10 @@ final class Lifecycle: Sendable {
   private func drain() {
     refuseNewWork()
     server.sharingIfAny?.engine.failStreams()
-    blocking(for: nil) { [self] in
-      _ = await settle(within: nil)
-      await server.sharingIfAny?.engine.close()
-    }
+    blocking(for: nil) { [self] in _ = await settle(within: nil) }
     _ = server.connection.waitUntilAnswered(until: .now + .seconds(3600))
+    // After the last call, which may need a store.
+    blocking(for: nil) { [self] in await server.sharingIfAny?.engine.close() }
     _ = server.outbox.flush(until: .now + .seconds(3600))
     leave(0)
   }

@@ -24,7 +24,11 @@ struct Notifier: Sendable {
       for await event in notifier.sharing.events {
         notifier.tell(event, reporter)
         // What is queued waits until the host has read; running transfers go on.
-        if notifier.outbox.isCongested { notifier.sharing.hold(true) }
+        if notifier.outbox.isCongested {
+          notifier.sharing.hold(true)
+          // Drained between the two: nobody would say so again.
+          if !notifier.outbox.isCongested { notifier.sharing.hold(false) }
+        }
       }
     }
   }

@@ -43,6 +43,8 @@ protocol AsyncMethod: Method where Params: Sendable {
 
 extension AsyncMethod {
   package func handle(_ params: Params, _ call: Call) {
+    // Made here, where blocking is allowed.
+    _ = server.sharing
     call.onCancel { call.fail(.cancelled) }
     server.calls.add(
       .init(call: call) {

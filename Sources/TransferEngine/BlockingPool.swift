@@ -13,22 +13,10 @@ package final class BlockingPool: TaskExecutor {
   private let width: Int
 
   private struct Jobs {
-    var waiting: [UnownedJob] = []
-    var head = 0
+    var waiting = Line<UnownedJob>()
+    var count = 0
     var threads = 0
     var idle = 0
-
-    mutating func popFirst() -> UnownedJob? {
-      guard head < waiting.count else { return nil }
-      defer {
-        head += 1
-        if head == waiting.count {
-          waiting.removeAll(keepingCapacity: waiting.count < 1024)
-          head = 0
-        }
-      }
-      return waiting[head]
-    }
   }
 
   /// A pool of a number of threads; by default as many as processors, from 2 to 4.
@@ -41,7 +29,8 @@ package final class BlockingPool: TaskExecutor {
     let job = UnownedJob(job)
     let startsThread = jobs.withLock { jobs in
       jobs.waiting.append(job)
-      guard jobs.waiting.count - jobs.head > jobs.idle, jobs.threads < width else { return false }
+      jobs.count += 1
+      guard jobs.count > jobs.idle, jobs.threads < width else { return false }
       jobs.threads += 1
       return true
     }
@@ -72,7 +61,8 @@ package final class BlockingPool: TaskExecutor {
       wake.wait()
       let job = jobs.withLock { jobs in
         jobs.idle -= 1
-        return jobs.popFirst()
+        jobs.count -= 1
+        return jobs.waiting.popFirst()
       }
       job?.runSynchronously(on: asUnownedTaskExecutor())
     }

@@ -6,6 +6,9 @@ struct EngineState {
   /// many together, few enough for the descriptors they hold.
   static let confirmingLimit = 64
 
+  /// Bytes of inline content that are kept of ended transfers.
+  static let inlineLimit = 4 << 20
+
   /// Ended transfers that are kept until forgotten.
   static let settledLimit = 1000
 
@@ -22,6 +25,8 @@ struct EngineState {
   var idleWaiters: [CheckedContinuation<Void, Never>] = []
   /// Ends since the start.
   var ended: [TransferState: Int] = [:]
+  private var inlineData: [(id: TransferID, bytes: Int)] = []
+  private var inlineBytes = 0
   private var settledOrder: [TransferID] = []
 
   init(concurrency: Int) { queue = AdmissionQueue(concurrency: concurrency) }
@@ -49,6 +54,21 @@ struct EngineState {
     guard active == 0 else { return }
     for waiter in idleWaiters { waiter.resume() }
     idleWaiters.removeAll()
+  }
+
+  /// Counts an end that is not kept here, since a later process has it.
+  mutating func count(ended end: TransferState) { ended[end, default: 0] += 1 }
+
+  /// Keeps inline content of ended transfers for requests that join late, the newest first, up to
+  /// a bound.
+  mutating func keepData(of id: TransferID, _ bytes: Int) {
+    inlineData.append((id, bytes))
+    inlineBytes += bytes
+    while inlineBytes > Self.inlineLimit, let (oldest, size) = inlineData.first {
+      inlineData.removeFirst()
+      inlineBytes -= size
+      records[oldest]?.dropData()
+    }
   }
 
   /// Remembers an end (nil: of an earlier process), and drops the oldest past the limit.

@@ -60,8 +60,9 @@ package final class ProgressSlot: Sendable {
     totalBytes = Atomic(total ?? -1)
   }
 
-  /// Whether progress may be told: after the event that the transfer runs, before the one that it
-  /// does not. Set by whoever tells those events, which may come later than they happen.
+  /// Whether progress may be told now.
+  ///
+  /// So it is after the event that the transfer runs and before the one that it does not. Set by whoever tells those events, which may come later than they happen.
   package var isOpen: Bool { isOpenFlag.load(ordering: .acquiring) }
 
   /// Lets progress be told, or not.

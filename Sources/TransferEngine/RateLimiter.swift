@@ -44,14 +44,23 @@ package final class RateLimiter: Sendable {
   /// do not queue behind the slices of large ones, and what they take is paid by whoever is next.
   /// - Throws: `CancellationError` when the task is cancelled meanwhile.
   func take(_ bytes: Int) async throws {
-    let until: ContinuousClock.Instant? = state.withLock { state in
-      guard let rate = state.rate else { return nil }
-      let start = max(state.paid, .now)
-      state.paid = start + .nanoseconds(Int64(Double(bytes) / Double(rate) * 1e9))
-      let sliceShare = min(1, Double(bytes) / Double(max(1, rate / 10)))
-      return start - Self.credit * (1 - sliceShare)
+    while let wait = admit(bytes) {
+      // In steps, so that a rate that was raised or lifted meanwhile acts soon.
+      try await Task.sleep(for: min(wait, .milliseconds(200)))
     }
-    guard let until, until > .now else { return }
-    try await Task.sleep(until: until, clock: .continuous)
+  }
+
+  /// Takes the bytes and returns nil, or says how long to wait before asking again.
+  private func admit(_ bytes: Int) -> Duration? {
+    state.withLock { state in
+      guard let rate = state.rate else { return nil }
+      let now = ContinuousClock.now
+      let start = max(state.paid, now)
+      let sliceShare = min(1, Double(bytes) / Double(max(1, rate / 10)))
+      let wait = start - Self.credit * (1 - sliceShare) - now
+      guard wait <= .zero else { return wait }
+      state.paid = start + .nanoseconds(Int64(Double(bytes) / Double(rate) * 1e9))
+      return nil
+    }
   }
 }

@@ -17,8 +17,8 @@ package final class StreamPipe: Sendable {
   private let state = Mutex(State())
 
   fileprivate struct State {
-    var pieces: [Piece] = []
-    var readers: [Reader] = []
+    var pieces = Line<Piece>()
+    var readers = Line<Reader>()
     var heldBytes = 0
     var isFinished = false
     var failure: TransferError?
@@ -74,14 +74,11 @@ package final class StreamPipe: Sendable {
   /// was taken, for it stays to be read.
   package func stopWaiting(_ ticket: Int) {
     let answer = state.withLock { state -> (@Sendable () -> Void)? in
-      if let index = state.readers.firstIndex(where: { $0.ticket == ticket }) {
-        let reader = state.readers.remove(at: index)
+      if let reader = state.readers.remove(where: { $0.ticket == ticket }) {
         return { reader.received(.failure(.cancelledWait)) }
       }
-      guard let index = state.pieces.firstIndex(where: { $0.ticket == ticket }),
-        let taken = state.pieces[index].taken
-      else { return nil }
-      state.pieces[index].taken = nil
+      let taken = state.pieces.change(where: { $0.ticket == ticket }) { $0.taken.take() }
+      guard let taken = taken ?? nil else { return nil }
       return { taken(nil) }
     }
     answer?()
@@ -194,15 +191,15 @@ extension StreamPipe.State {
   fileprivate mutating func match() -> Answers {
     var answers: Answers = []
     if let failure {
-      for reader in readers { answers.append { reader.received(.failure(failure)) } }
-      for piece in pieces { answers.append { piece.taken?(failure) } }
-      readers.removeAll()
-      pieces.removeAll()
+      for reader in readers.all { answers.append { reader.received(.failure(failure)) } }
+      for piece in pieces.all { answers.append { piece.taken?(failure) } }
+      readers = Line()
+      pieces = Line()
       heldBytes = 0
       return answers
     }
     while let reader = readers.first, !pieces.isEmpty || isFinished {
-      readers.removeFirst()
+      readers.dropFirst()
       guard !pieces.isEmpty else {
         answers.append { reader.received(.success(nil)) }
         continue
@@ -217,14 +214,14 @@ extension StreamPipe.State {
   private mutating func takeFirst(
     upTo limit: Int
   ) -> (bytes: [UInt8], taken: StreamPipe.Taken?) {
-    let piece = pieces[0]
+    guard let piece = pieces.first else { preconditionFailure("nothing to take") }
     let rest = piece.bytes.count - piece.offset
     guard rest <= limit else {
-      pieces[0].offset += limit
+      pieces.changeFirst { $0.offset += limit }
       heldBytes -= limit
       return (Array(piece.bytes[piece.offset..<piece.offset + limit]), nil)
     }
-    pieces.removeFirst()
+    pieces.dropFirst()
     heldBytes -= rest
     return (piece.offset == 0 ? piece.bytes : Array(piece.bytes[piece.offset...]), piece.taken)
   }

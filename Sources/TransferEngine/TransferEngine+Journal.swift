@@ -33,7 +33,9 @@ extension TransferEngine {
 
   /// Puts a row of an earlier process among the transfers.
   private func restore(_ row: JournalRow, _ state: inout EngineState) {
-    guard state.records[row.id] == nil, let record = record(of: row) else {
+    // A remote that this configuration lacks may be there again in the next one.
+    guard state.records[row.id] == nil, (try? remotes.limits(of: row.remote)) != nil else { return }
+    guard let record = record(of: row) else {
       // A request this version cannot read: nobody could resume it either.
       return journal.write(.forget(row.id))
     }
@@ -46,12 +48,13 @@ extension TransferEngine {
       let kept = try row.progress.map { bytes in try RunState(decoding: bytes) }
       let ending = try row.snapshot.map { bytes in try SnapshotCodec.decode(bytes) }
       var spec = try decode(row.origin, row.id, kept?.root ?? "/")
+      // The default remote may be another one by now.
+      spec.remote = row.remote
       if let payload = row.payload { spec = spec.reading(from: .bytes(payload)) }
       if let spool = row.spool { spec = spec.reading(from: .spool(path: spool)) }
       let slot = ProgressSlot(id: row.id, direction: row.direction, total: row.total)
       slot.set(loaded: row.loaded)
-      let isCutStream = spec.isStream && !row.state.isSettled
-      let pipe = isCutStream ? StreamPipe() : nil
+      let pipe = spec.isStream ? StreamPipe() : nil
       pipe?.fail(
         TransferError(
           .fileChanged,
@@ -91,30 +94,46 @@ extension TransferEngine {
     }
   }
 
-  /// A process that is ending still has the id: waits for it, then goes on with what it left.
+  /// Another process has the id: waits for its end, then goes on with what it left.
   private func adopt(_ record: TransferRecord) {
     let id = record.spec.id
     // Ends within the patience; nothing waits for it but the transfer itself.
     Task {
       let finding = await journal.find(id, patience: .seconds(2))
-      guard finding != .unknown else { return write(record) }
+      guard case .row(let row) = finding else {
+        return finding == .heldByAnother ? refuse(id, .heldElsewhere(id)) : write(record)
+      }
+      guard let old = self.record(of: row), old.spec.origin == record.spec.origin else {
+        return refuse(id, .duplicate(id), leaving: self.record(of: row))
+      }
       state.withLock { state in
-        guard var new = state.records[id] else { return }
-        if case .row(let row) = finding, row.origin == new.spec.origin {
-          new.kept = self.record(of: row)?.kept
+        guard var new = state.records[id], !new.machine.visible.isSettled else { return }
+        guard let settlement = old.settlement else {
+          new.kept = old.kept
           state.records[id] = new
           return persisted(id, &state)
         }
-        new.error = .duplicate(id)
-        if finding == .heldByAnother {
-          new.error?.message =
-            "Another ferry process with the same stateKey is running transfer \(id); try again "
-            + "when that has ended."
-          new.error?.retryableOverride = true
-        }
-        transition(&new, &state) { $0.reject() }
-        state.records[id] = new
+        // It was done there: whoever asked joins it.
+        acceptDetached(&new)
+        for waiter in new.waiters { tell.yield(.joined(settlement, waiter)) }
+        state.records[id] = old
+        state.leaveActive()
       }
+    }
+  }
+
+  /// Rejects a new transfer whose id is another one's, whose row stays as it is.
+  private func refuse(
+    _ id: TransferID,
+    _ error: TransferError,
+    leaving old: TransferRecord? = nil
+  ) {
+    state.withLock { state in
+      guard var new = state.records[id], !new.machine.visible.isSettled else { return }
+      new.error = error
+      new.isStranger = true
+      transition(&new, &state) { $0.reject() }
+      state.records[id] = old
     }
   }
 
@@ -168,8 +187,7 @@ extension TransferEngine {
     record.isPersisted = true
     // One that ended before its row was there has its end written after it.
     if record.machine.visible.isSettled, !record.isSuspended { persistEnd(of: record) }
-    for waiter in record.waiters where waiter.isDetached { tell.yield(.accepted(id, waiter)) }
-    record.waiters.removeAll { $0.isDetached }
+    acceptDetached(&record)
     state.records[id] = record
     if record.machine.visible == .queued { enqueue(record, &state) }
     admit(&state)
@@ -186,6 +204,7 @@ extension TransferEngine {
 
   /// Writes down how a transfer ended.
   func persistEnd(of record: TransferRecord) {
+    guard !record.isStranger else { return }
     let end = record.machine.visible
     var update = JournalUpdate()
     update.state = end

@@ -43,6 +43,7 @@ extension TransferEngine {
       record.task?.cancel()
     case .pause:
       state.queue.remove(id, remote: record.spec.remote, size: record.size)
+      acceptDetached(&record)
       tell.yield(.paused(record.slot, loaded: record.slot.loaded))
     case .enqueue(let resumed):
       if resumed { tell.yield(.resumed(record.slot, loaded: record.slot.loaded)) }
@@ -174,35 +175,48 @@ extension TransferEngine {
       record.error?.fileUploaded = record.spec.announces ? false : nil
     }
     if let error = record.error { record.pipe?.fail(error) }
-    forget(state.remember(settled: id, as: end))
     guard let settlement = record.settlement else {
       preconditionFailure("\(id) settled as \(end) without a result or an error")
     }
-    if !record.isSuspended { persistEnd(of: record) }
-    let waiters = record.waiters
-    record.waiters = []
-    for waiter in waiters where waiter.isDetached { tell.yield(.accepted(id, waiter)) }
+    acceptDetached(&record)
+    if record.isSuspended {
+      // A later process has it: it must not be pushed out here.
+      state.count(ended: end)
+    } else {
+      persistEnd(of: record)
+      forget(state.remember(settled: id, as: end))
+    }
+    if case .downloaded(let download) = record.result, let data = download.data {
+      state.keepData(of: id, data.count)
+    }
     if end == .cancelled, record.kept != nil { record.run = makeRun(&record) }
     let leftovers = end == .cancelled ? record.run : nil
     if end != .failed { record.run = nil }
     guard let leftovers else {
-      tell.yield(.settled(settlement, waiters.waiting))
+      tell.yield(.settled(settlement, record.waiters))
+      record.waiters = []
       return
     }
     // What it left goes before anybody hears of the end; until then the engine is not idle.
+    record.isCleaning = true
     state.active += 1
     let keeps = record.isSuspended
     Task(executorPreference: pool) { [self] in
       if keeps { await leftovers.suspend() } else { await leftovers.abandon() }
       self.state.withLock { state in
-        tell.yield(.settled(settlement, waiters.waiting))
+        tell.yield(.settled(settlement, state.records[id]?.waiters ?? []))
+        state.records[id]?.waiters = []
+        state.records[id]?.isCleaning = false
         state.leaveActive()
       }
     }
   }
-}
 
-extension [Waiter] {
-  /// Those that wait for the end.
-  fileprivate var waiting: [Waiter] { filter { !$0.isDetached } }
+  /// Tells detached requests that their transfer is taken in; before everything else about it.
+  func acceptDetached(_ record: inout TransferRecord) {
+    for waiter in record.waiters where waiter.isDetached {
+      tell.yield(.accepted(record.spec.id, waiter))
+    }
+    record.waiters.removeAll { $0.isDetached }
+  }
 }

@@ -66,17 +66,19 @@ package final class TransferEngine: Sendable {
     let intake = Intake(limits: limits).inspect(spec)
     var spec = spec
     spec.origin.sourceIdentity = intake.sourceIdentity
-    try state.withLock { state throws(TransferError) in
+    let new = try state.withLock { state throws(TransferError) -> TransferRecord? in
       if state.isShuttingDown {
         throw TransferError(.shuttingDown, "Ferry is shutting down and takes no new work.")
       }
-      if state.records[spec.id] != nil {
+      guard state.records[spec.id] == nil else {
         try join(spec, waiter, &state)
-      } else {
-        let record = state.newRecord(spec, total: intake.size, concurrency: concurrency)
-        add(record, waiter, rejection: intake.rejection, isChosen: isChosen, &state)
+        return nil
       }
+      let record = state.newRecord(spec, total: intake.size, concurrency: concurrency)
+      return add(record, waiter, rejection: intake.rejection, &state)
     }
+    // Without the lock: a journal that keeps nothing answers at once.
+    if let new { persist(new, isChosen: isChosen) }
   }
 
   /// Stops a transfer and gives its slot free; it keeps what it has.
@@ -110,16 +112,17 @@ package final class TransferEngine: Sendable {
   /// One request no longer waits; the transfer is cancelled when nobody else does.
   package func withdraw(_ waiter: Waiter, from id: TransferID) {
     state.withLock { state in
-      guard var record = state.records[id],
-        let index = record.waiters.firstIndex(where: { $0 === waiter })
+      guard let waiters = state.records[id]?.waiters,
+        let index = waiters.firstIndex(where: { $0 === waiter })
       else { return }
-      if record.waiters.count == 1, !record.isDetached {
+      if waiters.count == 1, var record = state.records[id], !record.isDetached {
         transition(&record, &state) { $0.cancel() }
+        state.records[id] = record
       } else {
-        record.waiters.remove(at: index)
+        // In place: thousands may wait for one transfer.
+        state.records[id]?.waiters.remove(at: index)
         tell.yield(.withdrawn(id, waiter))
       }
-      state.records[id] = record
     }
   }
 
@@ -134,41 +137,42 @@ package final class TransferEngine: Sendable {
     if waiter.isDetached { state.records[spec.id]?.isDetached = true }
     if waiter.isDetached, record.isPersisted {
       tell.yield(.accepted(spec.id, waiter))
-    } else if !waiter.isDetached, let settlement = record.settlement {
+    } else if !waiter.isDetached, !record.isCleaning, let settlement = record.settlement {
       tell.yield(.joined(settlement, waiter))
     } else {
       // In place: thousands may wait for one transfer.
       state.records[spec.id]?.waiters.append(waiter)
     }
     if record.machine.visible == .interrupted, var interrupted = state.records[spec.id] {
-      // The request brings its bytes again, and its paths start where this host says.
+      // The request brings its bytes again, or the host a new stream of them.
       interrupted.spec = spec
+      if spec.isStream { interrupted.pipe = StreamPipe() }
       transition(&interrupted, &state) { $0.resume() }
       state.records[spec.id] = interrupted
     }
     admit(&state)
   }
 
+  /// Enters a new transfer; returns it where it is still to be written down.
   private func add(
     _ record: TransferRecord,
     _ waiter: Waiter,
     rejection: TransferError?,
-    isChosen: Bool,
     _ state: inout EngineState
-  ) {
+  ) -> TransferRecord? {
     var record = record
     record.waiters.append(waiter)
     record.isDetached = waiter.isDetached
     state.active += 1
-    if let rejection {
-      record.error = rejection
-      journal.write(.add(row(of: record)))
-      transition(&record, &state) { $0.reject() }
+    guard let rejection else {
       state.records[record.spec.id] = record
-    } else {
-      state.records[record.spec.id] = record
-      persist(record, isChosen: isChosen)
+      return record
     }
+    record.error = rejection
+    journal.write(.add(row(of: record)))
+    transition(&record, &state) { $0.reject() }
+    state.records[record.spec.id] = record
+    return nil
   }
 
   private func act(
@@ -193,6 +197,17 @@ extension TransferError {
       "There is no transfer \(id); transfer/list shows those there are.",
       field: "/transferId"
     )
+  }
+
+  /// A living process has a transfer of this id.
+  static func heldElsewhere(_ id: TransferID) -> TransferError {
+    var error = TransferError(
+      .duplicateTransfer,
+      "Another ferry process with the same stateKey is running transfer \(id); try again when "
+        + "that has ended."
+    )
+    error.retryableOverride = true
+    return error
   }
 
   /// A transfer of this id means something else.

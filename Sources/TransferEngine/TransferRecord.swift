@@ -10,10 +10,12 @@ struct TransferRecord {
   /// The slots its remote has.
   let remoteConcurrency: Int
   /// For streams: where the host's bytes meet the transfer's.
-  let pipe: StreamPipe?
+  var pipe: StreamPipe?
   var machine = TransferMachine()
   /// Whether the journal has it (or has said that it keeps nothing); before, it does not run.
   var isPersisted = false
+  /// Whether its id is another transfer's, whose row it must not touch.
+  var isStranger = false
   /// What an earlier process had in hand.
   var kept: RunState?
   var run: TransferRun?
@@ -23,6 +25,8 @@ struct TransferRecord {
   var waiters: [Waiter] = []
   /// Whether a detached request asked for it, so that nobody's going away ends it.
   var isDetached = false
+  /// Whether it has ended and what it left is still being removed; its end is told after that.
+  var isCleaning = false
   /// Whether it ended for this process only.
   var isSuspended = false
   var result: TransferResult?
@@ -62,6 +66,13 @@ struct TransferRecord {
       attempt: machine.attempt,
       slot: slot
     )
+  }
+
+  /// Lets go of inline content.
+  mutating func dropData() {
+    guard case .downloaded(var download) = result else { return }
+    download.data = nil
+    result = .downloaded(download)
   }
 
   private var isResumable: Bool { isSuspended || machine.visible == .failed }

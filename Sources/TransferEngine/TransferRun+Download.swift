@@ -57,7 +57,9 @@ extension TransferRun {
     overwrite: Bool,
     mode: UInt32
   ) async throws(TransferError) {
-    if part == nil { try await openPart(of: path, overwrite: overwrite, content) }
+    if part == nil || kept != nil {
+      try await openPart(of: path, overwrite: overwrite, content)
+    }
     guard let part else { return }
     let copy = FileCopy()
     if offset == 0, range == 0..<content.size {
@@ -96,13 +98,16 @@ extension TransferRun {
   ) async throws(TransferError) {
     let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
     if let kept, let old = kept.part {
-      self.kept = nil
-      part = try? PartFile.reopen(old, for: path, within: roots)  // gone: begin anew
+      // Gone: begin anew. Open already: it was being hashed when it had to stop.
+      if part == nil { part = try? PartFile.reopen(old, for: path, within: roots) }
       if kept.content == content.id, kept.isOfThisBoot, let part {
-        return try await takeUp(part, content)
+        try await takeUp(part, content)
+        self.kept = nil
+        return
       }
       part?.discard()
     }
+    kept = nil
     let new: PartFile
     do throws(TransferError) {
       new = try PartFile.create(for: path, overwrite: overwrite, within: roots)
@@ -120,13 +125,7 @@ extension TransferRun {
 
   private func takeUp(_ part: PartFile, _ content: StoredContent) async throws(TransferError) {
     let size = min(try part.size(), Int64(range.count))
-    var hashed: Int64 = 0
-    while hasher != nil, hashed < size {
-      try stopIfAsked()
-      let end = min(size, hashed + Int64(Self.sliceBytes))
-      if let error = hasher?.update(from: part.number, in: hashed..<end) { throw error }
-      hashed = end
-    }
+    hasher = try hashed(part.number, size, md5: false)
     inHand.part = part.path
     inHand.target = part.targetPath
     inHand.content = content.id

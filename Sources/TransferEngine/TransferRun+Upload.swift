@@ -20,8 +20,10 @@ extension TransferRun {
     case .file(let file, let announced):
       return .filePublished(file, url: store.url(content: id), announced: announced)
     case .nothing:
-      guard kept.isOfThisBoot, let staging = try store.reopen(id) else { return .nothing }
-      self.staging = staging
+      // A stream brings its bytes from the beginning.
+      guard kept.isOfThisBoot, !spec.isStream else { return .nothing }
+      if staging == nil { staging = try store.reopen(id) }
+      guard let staging else { return .nothing }
       inHand.staging = id
       try openSource()
       try await takeUp(staging)
@@ -32,16 +34,27 @@ extension TransferRun {
   /// Counts what is staged already; it is hashed anew, since digests in the making are not kept.
   private func takeUp(_ staging: Staging) async throws(TransferError) {
     let size = try FileScan.size(of: staging.descriptor)
-    hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
-    var hashed: Int64 = 0
-    while hasher != nil, hashed < size {
-      try stopIfAsked()
-      let end = min(size, hashed + Int64(Self.sliceBytes))
-      if let error = hasher?.update(from: staging.descriptor, in: hashed..<end) { throw error }
-      hashed = end
-    }
+    hasher = try hashed(staging.descriptor, size, md5: true)
     offset = size
     slot.set(loaded: size)
+  }
+
+  /// The digests of a file's first bytes; nil where none are wanted.
+  func hashed(
+    _ descriptor: Int32,
+    _ size: Int64,
+    md5: Bool
+  ) throws(TransferError) -> ContentHasher? {
+    guard spec.computesDigest else { return nil }
+    let hasher = ContentHasher(md5: md5)
+    var hashed: Int64 = 0
+    while hashed < size {
+      try stopIfAsked()
+      let end = min(size, hashed + Int64(Self.sliceBytes))
+      if let error = hasher.update(from: descriptor, in: hashed..<end) { throw error }
+      hashed = end
+    }
+    return hasher
   }
 
   func stage(in store: LocalStore) async throws(TransferError) {
@@ -82,9 +95,22 @@ extension TransferRun {
     _ staging: Staging,
     isConditional: Bool
   ) async throws(TransferError) {
+    if case .spool = spec.source { try requireWholeSpool() }
     if offset > AdmissionQueue.smallLimit { try staging.sync() }
     bytesMoved()
     if spec.announces || isConditional { await remember(awaited: true) }
+  }
+
+  /// What a spool holds was not synced, so a power cut may have cut or emptied it.
+  private func requireWholeSpool() throws(TransferError) {
+    let isWhole = slot.total.map { $0 == offset } ?? true
+    let isSame = hasher.map { $0.sha256Hex == spec.origin.sourceIdentity } ?? true
+    guard isWhole, isSame else {
+      throw TransferError(
+        .fileChanged,
+        "The content that was kept for this transfer is damaged; send it again."
+      )
+    }
   }
 
   func fill() async throws(TransferError) {
@@ -217,12 +243,20 @@ extension TransferRun {
     advance(by: piece.count)
   }
 
+  /// The next piece once the caps on bytes per second allow it; kept over a pause until then.
+  private func nextPiece(of pipe: StreamPipe) async throws(TransferError) -> [UInt8]? {
+    if pending == nil {
+      try stopIfAsked()
+      pending = try await pipe.take(upTo: sliceLimit)
+    }
+    if let pending { try await pay(for: pending.count) }
+    return pending
+  }
+
   private func fillFromStream(_ staging: Staging, size: Int64?) async throws(TransferError) {
     guard let pipe else { preconditionFailure("a stream without its pipe") }
     let limit = try remotes.limits(of: spec.remote).maxFileSize
-    while true {
-      let length = try await slice(of: .max)
-      guard let piece = try await pipe.take(upTo: length) else { break }
+    while let piece = try await nextPiece(of: pipe) {
       let total = offset + Int64(piece.count)
       if let size, total > size {
         throw TransferError(
@@ -236,6 +270,7 @@ extension TransferRun {
           "The stream brought more than the \(limit) bytes that limits.maxFileSize allows."
         )
       }
+      pending = nil
       try write(piece[...], to: staging)
     }
     if let size, offset < size {

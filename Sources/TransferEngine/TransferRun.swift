@@ -28,6 +28,8 @@ actor TransferRun {
   // What an upload has in hand.
   var source: SourceFile?
   var staging: Staging?
+  /// A piece of a stream that is taken and not yet paid for.
+  var pending: [UInt8]?
   // What a download has in hand.
   var content: StoredContent?
   /// What the remote calls it.
@@ -175,15 +177,23 @@ actor TransferRun {
   /// The bytes to move next, once the caps on bytes per second allow them.
   func slice(of rest: Int64) async throws(TransferError) -> Int {
     try stopIfAsked()
-    let limiters = rates
-    var bytes = Int(min(rest, Int64(Self.sliceBytes)))
-    for limiter in limiters { bytes = limiter.slice(limit: bytes) }
+    let bytes = Int(min(rest, Int64(sliceLimit)))
+    try await pay(for: bytes)
+    return bytes
+  }
+
+  /// The most bytes to move at once.
+  var sliceLimit: Int {
+    rates.reduce(Self.sliceBytes) { limit, limiter in limiter.slice(limit: limit) }
+  }
+
+  /// Waits until the caps on bytes per second allow a number of bytes.
+  func pay(for bytes: Int) async throws(TransferError) {
     do {
-      for limiter in limiters { try await limiter.take(bytes) }
+      for limiter in rates { try await limiter.take(bytes) }
     } catch {
       throw TransferError(.cancelled, "The transfer was cancelled.")
     }
-    return bytes
   }
 
   private var rates: [RateLimiter] {
@@ -206,8 +216,10 @@ actor TransferRun {
     switch operation {
     case .recover:
       guard let kept else { return .recovered(.nothing) }
+      let recovered = try await recover(kept)
+      // Only now: a pause or a failure on the way must find it again.
       self.kept = nil
-      return .recovered(try await recover(kept))
+      return .recovered(recovered)
     case .stage:
       try await stage(in: store)
       return .staged
@@ -244,6 +256,7 @@ actor TransferRun {
     part?.discard()
     part = nil
     collected = []
+    pending = nil
     offset = 0
     hasher = nil
   }

@@ -24,11 +24,13 @@ struct ChannelSubscribe: Method {
   }
 
   func handle(_ params: Params, _ call: Call) {
+    // Made here, where blocking is allowed.
+    let sharing = server.sharing
     call.onCancel { call.fail(.cancelled) }
     // Ends when what was there at the start was told; the subscription itself goes on.
     Task {
       do throws(TransferError) {
-        try await server.sharing.subscribe(
+        try await sharing.subscribe(
           to: params.channels,
           since: params.since,
           remote: params.remote ?? server.defaultRemote
