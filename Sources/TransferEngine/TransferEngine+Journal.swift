@@ -16,7 +16,7 @@ extension TransferEngine {
   /// Content of a request up to so many bytes is kept in its row, more in a file of its own.
   private static let payloadLimit = 4 << 10
 
-  /// Takes up what earlier processes of the same state left; once, before anything is submitted.
+  /// Takes up what earlier processes of the same state left, beside what is known already.
   package func restore() async {
     var cursor = JournalCursor.start
     while true {
@@ -33,10 +33,14 @@ extension TransferEngine {
 
   /// Puts a row of an earlier process among the transfers.
   private func restore(_ row: JournalRow, _ state: inout EngineState) {
-    guard state.records[row.id] == nil, let record = record(of: row) else {
+    guard state.records[row.id] == nil else { return }
+    guard var record = record(of: row) else {
       // A request this version cannot read: nobody could resume it either.
       return journal.write(.forget(row.id))
     }
+    // Processes that ran at the same time gave the same numbers.
+    state.lastNumber = max(state.lastNumber + 1, row.number)
+    record.number = state.lastNumber
     state.records[row.id] = record
     if record.machine.visible.isSettled { forget(state.remember(settled: row.id, as: nil)) }
   }
@@ -97,25 +101,61 @@ extension TransferEngine {
     // Ends within the patience; nothing waits for it but the transfer itself.
     Task {
       let finding = await journal.find(id, patience: .seconds(2))
-      guard finding != .unknown else { return write(record) }
-      state.withLock { state in
-        guard var new = state.records[id] else { return }
-        if case .row(let row) = finding, row.origin == new.spec.origin {
-          new.kept = self.record(of: row)?.kept
-          state.records[id] = new
-          return persisted(id, &state)
+      switch finding {
+      case .unknown:
+        return write(record)
+      case .row(let row):
+        state.withLock { state in
+          if let old = self.record(of: row) { merge(old, &state) } else { persisted(id, &state) }
         }
-        new.error = .duplicate(id)
-        if finding == .heldByAnother {
-          new.error?.message =
-            "Another ferry process with the same stateKey is running transfer \(id); try again "
-            + "when that has ended."
-          new.error?.retryableOverride = true
+        // What else that process left.
+        await restore()
+      case .heldByAnother:
+        var error = TransferError.duplicate(id)
+        error.message =
+          "Another ferry process with the same stateKey is running transfer \(id); try again when "
+          + "that has ended."
+        error.retryableOverride = true
+        state.withLock { state in
+          guard var record = state.records[id] else { return }
+          record.error = error
+          transition(&record, &state) { $0.reject() }
+          state.records[id] = record
         }
-        transition(&new, &state) { $0.reject() }
-        state.records[id] = new
       }
     }
+  }
+
+  /// Goes on with what an earlier process left of a transfer that was just taken in.
+  private func merge(_ old: TransferRecord, _ state: inout EngineState) {
+    let id = old.spec.id
+    guard var new = state.records[id] else { return journal.write(.forget(id)) }
+    var refused = new
+    refused.error = .duplicate(id)
+    _ = refused.machine.reject()
+    let isSame = old.spec.origin == new.spec.origin
+    if !new.machine.visible.isSettled,
+      let settlement = isSame ? old.settlement : refused.settlement
+    {
+      for waiter in new.waiters {
+        let isAccepted = isSame && waiter.isDetached
+        tell.yield(isAccepted ? .accepted(id, waiter) : .joined(settlement, waiter))
+      }
+      if new.machine.isActive { state.leaveActive() }
+      (new, new.number) = (old, new.number)
+      state.records[id] = new
+      if old.machine.visible.isSettled { forget(state.remember(settled: id, as: nil)) }
+      return
+    }
+    new.kept = old.kept
+    new.machine.follow(attempt: old.machine.attempt)
+    if new.machine.visible.isSettled {
+      // Cancelled meanwhile: so is what was left of it.
+      let run = makeRun(&new)
+      Task(executorPreference: pool) { await run.abandon() }
+    }
+    state.records[id] = new
+    persisted(id, &state)
   }
 
   private func write(_ record: TransferRecord) {
@@ -133,7 +173,11 @@ extension TransferEngine {
         try spool.write(bytes, at: 0)
         row.spool = spool.path
         let spec = record.spec.reading(from: .spool(path: spool.path))
-        state.withLock { $0.records[spec.id]?.spec = spec }
+        let isKnown = state.withLock { state in
+          state.records[spec.id]?.spec = spec
+          return state.records[spec.id] != nil
+        }
+        if !isKnown { return spool.remove() }
       } catch {
         // Without a spool the bytes stay in memory, and the transfer in this process.
       }
@@ -170,6 +214,8 @@ extension TransferEngine {
     if record.machine.visible.isSettled, !record.isSuspended { persistEnd(of: record) }
     for waiter in record.waiters where waiter.isDetached { tell.yield(.accepted(id, waiter)) }
     record.waiters.removeAll { $0.isDetached }
+    // It was cancelled before its row was there.
+    if record.machine.visible.isSettled, !record.isSuspended { persistEnd(of: record) }
     state.records[id] = record
     if record.machine.visible == .queued { enqueue(record, &state) }
     admit(&state)
@@ -198,21 +244,22 @@ extension TransferEngine {
       update.progress = .some(nil)
       update.payload = .some(nil)
       update.spool = .some(nil)
-      removeSpool(of: record)
     }
-    journal.write(.update(record.spec.id, update))
+    write(.update(record.spec.id, update), of: record, endsSpool: end != .failed)
   }
 
   /// Drops transfers from the journal, with what their requests brought.
   func forget(_ records: [TransferRecord]) {
-    for record in records {
-      removeSpool(of: record)
-      journal.write(.forget(record.spec.id))
-    }
+    for record in records { write(.forget(record.spec.id), of: record, endsSpool: true) }
   }
 
-  private func removeSpool(of record: TransferRecord) {
-    if case .spool(let path) = record.spec.source { SpoolFile.remove(path) }
+  /// Writes a change down; a spool goes once no row names it, or a kill between would leave a
+  /// transfer without its content.
+  private func write(_ change: JournalChange, of record: TransferRecord, endsSpool: Bool) {
+    guard endsSpool, case .spool(let path) = record.spec.source else {
+      return journal.write(change)
+    }
+    journal.write([change]) { _ in SpoolFile.remove(path) }
   }
 
   /// Keeps what a run has in hand for a later process.

@@ -4,13 +4,13 @@ internal import TransferModel
 struct TransferRecord {
   var spec: TransferSpec
   /// Rises with every accepted transfer.
-  let number: Int64
+  var number: Int64
   let size: AdmissionQueue.Size
   let slot: ProgressSlot
   /// The slots its remote has.
   let remoteConcurrency: Int
   /// For streams: where the host's bytes meet the transfer's.
-  let pipe: StreamPipe?
+  var pipe: StreamPipe?
   var machine = TransferMachine()
   /// Whether the journal has it (or has said that it keeps nothing); before, it does not run.
   var isPersisted = false

@@ -20,7 +20,10 @@ extension TransferRun {
     case .file(let file, let announced):
       return .filePublished(file, url: store.url(content: id), announced: announced)
     case .nothing:
-      guard kept.isOfThisBoot, let staging = try store.reopen(id) else { return .nothing }
+      // A stream's host brings all of it again.
+      guard let staging = try store.reopen(id), kept.isOfThisBoot, !spec.isStream else {
+        return .nothing
+      }
       self.staging = staging
       inHand.staging = id
       try openSource()
@@ -29,17 +32,11 @@ extension TransferRun {
     }
   }
 
-  /// Counts what is staged already; it is hashed anew, since digests in the making are not kept.
+  /// Counts what is staged already; stopped meanwhile, it is written again from the beginning.
   private func takeUp(_ staging: Staging) async throws(TransferError) {
     let size = try FileScan.size(of: staging.descriptor)
     hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
-    var hashed: Int64 = 0
-    while hasher != nil, hashed < size {
-      try stopIfAsked()
-      let end = min(size, hashed + Int64(Self.sliceBytes))
-      if let error = hasher?.update(from: staging.descriptor, in: hashed..<end) { throw error }
-      hashed = end
-    }
+    hasher = try hash(of: staging.descriptor, upTo: size, md5: true)
     offset = size
     slot.set(loaded: size)
   }
@@ -50,8 +47,9 @@ extension TransferRun {
     staging = new
     hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
     inHand.staging = new.id
-    // Small content is sent again rather than gone on with.
-    if (slot.total ?? 0) > AdmissionQueue.smallLimit { await remember(awaited: false) }
+    // Small content is sent again rather than gone on with, and its part swept by the next start;
+    // a large part would lie about for a day if nobody knew of it.
+    if (slot.total ?? .max) > AdmissionQueue.smallLimit { await remember(awaited: true) }
   }
 
   private func openSource() throws(TransferError) {
