@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from files import MIB, content, sha256, sha256_of
 from sidecar import TIMEOUT, RpcError, Sidecar
@@ -226,7 +226,9 @@ def leftovers(home: Path) -> list[str]:
     """
     store = home / STORE
     with contextlib.closing(sqlite3.connect(store / "index.db")) as index:
-        named = {r[0] for r in index.execute("SELECT content FROM object UNION SELECT id FROM file")}
+        named = {
+            r[0] for r in index.execute("SELECT content FROM object UNION SELECT id FROM file")
+        }
     found = {p.name for p in (store / "content").rglob("*") if p.is_file()}
     assert named <= found, f"the index names what is not there: {named - found}"
     strays = [str(p.relative_to(home)) for p in home.rglob("*.part")]
@@ -238,6 +240,3 @@ def leftovers(home: Path) -> list[str]:
 def forget_all(ferry: Sidecar) -> None:
     for transfer in everything(ferry):
         ferry.call("transfer/forget", transferId=transfer["transferId"])
-
-
-Step = Callable[[Sidecar], Any]

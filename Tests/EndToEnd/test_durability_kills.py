@@ -1,5 +1,5 @@
-"""A process may be killed at any moment of any transfer: the next one goes on, and nothing half-made
-is seen or left.
+"""A process may be killed at any moment of any transfer: the next one goes on, and nothing
+half-made is seen or left.
 
 FERRY_KILLS sets the number of moments of each kind (default 50); FERRY_TEST_SEED repeats a run.
 """
