@@ -70,6 +70,7 @@ class TestMoments:
                     assert is_right(command, state), asked
                     agree(ferry, scene.id(number))
                 ferry.call("transfer/resume", transferId=scene.id(number))
+                ferry.reply(request)  # the end was told
                 end = settle(ferry, scene.id(number))
                 names = events(ferry, scene.id(number))
                 assert len([n for n in names if n in ENDS]) == 1, (asked, names)
@@ -78,7 +79,6 @@ class TestMoments:
                 if end["state"] == "cancelled":
                     assert ("cancel", "cancelled") in asked
                 if kind.announces:
-                    ferry.reply(request)
                     count = 1 if end["state"] == "succeeded" else 0
                     assert scene.messages(ferry, number) == count
                     files = ferry.call("file/list", channel=f"c{number}")["files"]
