@@ -33,6 +33,7 @@ package final class Connection: Sendable {
   private let input: Int32
   private let framing: InputFraming
   private let limits: Limits
+  private let trace: Trace?
   private let log: @Sendable (String) -> Void
   private let inFlight = Monitor([RequestID: WeakCall]())
   private let lastInput = Mutex(ContinuousClock.now)
@@ -49,18 +50,21 @@ package final class Connection: Sendable {
   ///   - outbox: where replies go.
   ///   - framing: how messages are told apart.
   ///   - limits: what is refused.
+  ///   - trace: gets a copy of every message.
   ///   - log: gets the rare line that is worth telling on stderr.
   package init(
     input: Int32,
     outbox: Outbox,
     framing: InputFraming = .auto,
     limits: Limits = Limits(),
+    trace: Trace? = nil,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.input = input
     self.outbox = outbox
     self.framing = framing
     self.limits = limits
+    self.trace = trace
     self.log = log
   }
 
@@ -118,11 +122,16 @@ extension Connection {
     }
     switch framed {
     case .usesHeaders: outbox.use(.headers)
-    case .tooLong: refuse(.lineTooLong(limit: limits.maxLineBytes), nil, in: nil)
+    case .tooLong:
+      trace?.note(.input, "<a message over \(limits.maxLineBytes) bytes>")
+      refuse(.lineTooLong(limit: limits.maxLineBytes), nil, in: nil)
     case .broken(let reason):
+      trace?.note(.input, "<broken headers>")
       refuse(.parseError("\(reason); the connection ends"), nil, in: nil)
       return .broken(reason)
-    case .message(let bytes): return serve(bytes, router)
+    case .message(let bytes):
+      trace?.record(.input, bytes)
+      return serve(bytes, router)
     }
     return nil
   }

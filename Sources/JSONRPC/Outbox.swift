@@ -56,14 +56,17 @@ package final class Outbox: Sendable {
   ///   - output: an open descriptor in blocking mode.
   ///   - bounds: how much may lie unread.
   ///   - interval: the shortest time between two calls of the progress source.
+  ///   - trace: gets a copy of every message.
   package init(
     output: Int32,
     bounds: Bounds = Bounds(),
-    progressInterval interval: Duration = .milliseconds(50)
+    progressInterval interval: Duration = .milliseconds(50),
+    trace: Trace? = nil
   ) {
     self.output = output
     self.bounds = bounds
     self.interval = interval
+    monitor.withLock { $0.lane.trace = trace }
     DedicatedThread.start("stdout-writer") { self.write() }
   }
 
@@ -190,6 +193,20 @@ package final class Outbox: Sendable {
     }
     monitor.wait { state in
       state.unread <= limit || state.isEnded ? .done(()) : .again(until: nil)
+    }
+  }
+}
+
+extension Outbox {
+  /// Blocks a thread of its own while more lies unread than the soft bound allows.
+  ///
+  /// `isDone` is asked at every change and every 50 ms.
+  /// - Returns: whether the output still takes messages and `isDone` is false.
+  package func waitUntilRead(unless isDone: () -> Bool) -> Bool {
+    monitor.wait { state in
+      if state.isEnded || isDone() { return .done(false) }
+      return state.unread <= bounds.soft
+        ? .done(true) : .again(until: .now + .milliseconds(50))
     }
   }
 }

@@ -12,6 +12,7 @@ extension Outbox {
     var bytes: [UInt8] = []
     var framing = Framing.lines
     var optOut: Set<String> = []
+    var trace: Trace?
     private var lastSequence: Int64 = 0
 
     /// Appends a notification, as ``Outbox/notify(_:_:)`` does.
@@ -37,11 +38,14 @@ extension Outbox {
     private mutating func frame(_ write: (inout [UInt8]) -> Void) {
       switch framing {
       case .lines:
+        let start = bytes.count
         write(&bytes)
+        if let trace { trace.record(.output, Array(bytes[start...])) }
         bytes.append(0x0A)
       case .headers:
         var body: [UInt8] = []
         write(&body)
+        trace?.record(.output, body)
         bytes.append(contentsOf: "Content-Length: \(body.count)\r\n\r\n".utf8)
         bytes.append(contentsOf: body)
       }

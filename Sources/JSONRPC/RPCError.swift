@@ -46,9 +46,9 @@ extension RPCError {
   }
 
   /// There is no such method (-32601).
-  static func methodNotFound(_ method: String, nearest: String?) -> RPCError {
-    let hint = nearest.map { "; did you mean `\($0)`?" } ?? ""
-    return RPCError(code: -32601, message: "Method not found: `\(clipped(method))`\(hint)")
+  static func methodNotFound(_ method: String, hint: String?) -> RPCError {
+    let rest = hint.map { "; \($0)" } ?? ""
+    return RPCError(code: -32601, message: "Method not found: `\(clipped(method))`\(rest)")
   }
 
   /// A parameter is missing, unknown or wrong (-32602).

@@ -11,6 +11,7 @@ package struct Router: Sendable {
   package private(set) var methodNames: [String] = []
 
   private var routes: [String: Route] = [:]
+  private var hints: [String: String] = [:]
   private var notifications: [String: @Sendable (JSONNode?) -> Void] = [:]
 
   private struct Route {
@@ -39,6 +40,9 @@ package struct Router: Sendable {
     )
   }
 
+  /// Says why a method is not there, for those who ask for it.
+  package mutating func explainAbsence(of name: String, _ hint: String) { hints[name] = hint }
+
   /// Adds what to do at a notification; those without a handler are ignored.
   ///
   /// `exit` and `$/cancelRequest` are the connection's own. Handlers run on the reader's thread.
@@ -65,7 +69,12 @@ package struct Router: Sendable {
     if let refusal = gate?(method) { return call.fail(refusal) }
     guard let route = routes[method] else {
       return call.fail(
-        .methodNotFound(method, nearest: NearestName.find(method, in: methodNames))
+        .methodNotFound(
+          method,
+          hint: hints[method]
+            ?? NearestName.find(method, in: methodNames)
+            .map { "did you mean `\($0)`?" }
+        )
       )
     }
     route.handle(params, call)

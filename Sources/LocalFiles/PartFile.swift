@@ -28,24 +28,33 @@ package final class PartFile: Sendable {
   /// The open descriptor, for `FileCopy` and `FileScan`; valid as long as this object.
   package var number: Int32 { file.number }
 
+  /// A path for the part of a target that nothing has, to be written down before it is created.
+  package static func newPath(for targetPath: String) -> String {
+    TargetFolder.parent(of: targetPath)
+      + PartName.make(for: ObjectReference.lastComponent(of: targetPath))
+  }
+
   /// Creates the part of a target.
   ///
   /// - Parameters:
   ///   - targetPath: absolute; its folder must exist.
   ///   - overwrite: whether a regular file or a symbolic link there may be replaced.
   ///   - roots: where the folder must lie after symbolic links.
+  ///   - path: what `newPath` gave for the target, where it must be known before.
   /// - Returns: an empty file, locked.
   /// - Throws: `ERR_TARGET_EXISTS`, `ERR_INVALID_FILE_OBJECT` for a folder or a device there,
   ///   `ERR_FILE_NOT_FOUND` where the folder is missing, `ERR_FILE_ACCESS_DENIED`, `ERR_DISK_FULL`.
   package static func create(
     for targetPath: String,
     overwrite: Bool,
-    within roots: Roots = .anywhere
+    within roots: Roots = .anywhere,
+    at path: String? = nil
   ) throws(TransferError) -> PartFile {
     let (folder, name) = try TargetFolder.open(of: targetPath, within: roots)
     try folder.requireFree(name, overwrite: overwrite, targetPath: targetPath)
+    let path = path ?? newPath(for: targetPath)
+    let partName = ObjectReference.lastComponent(of: path)
     while true {
-      let partName = PartName.make(for: name)
       let number = clinux_openat(
         folder.number,
         partName,
@@ -54,8 +63,8 @@ package final class PartFile: Sendable {
       )
       let code = errno
       guard number >= 0 else {
-        if code == EEXIST || code == EINTR { continue }
-        throw .fromErrno(code, doing: "write", path: targetPath)
+        if code == EINTR { continue }
+        throw .fromErrno(code, doing: "write", path: code == EEXIST ? path : targetPath)
       }
       let file = Descriptor(number: number)
       // Between the two calls another process may have taken it for a dead one's; then anew.

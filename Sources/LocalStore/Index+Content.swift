@@ -111,7 +111,7 @@ extension Index {
   private static func mayBeResumed(_ part: Int32) -> Bool {
     var info = stat()
     guard fstat(part, &info) == 0 else { return false }
-    return info.st_size >= 1 << 20 && time(nil) - info.st_mtim.tv_sec < 24 * 3600
+    return info.st_size > 1 << 20 && time(nil) - info.st_mtim.tv_sec < 24 * 3600
   }
 
   /// What became of content that was staged under an id.

@@ -44,7 +44,8 @@ package final class LocalStore: Sendable {
     return try Staging(layout: layout, ids: ids, expectedSize: expectedSize)
   }
 
-  /// Takes up content that an earlier process staged; nil where it is gone; blocks.
+  /// Takes up content that an earlier process staged and `recover` knows nothing of; nil where it
+  /// is gone; blocks.
   package func reopen(_ id: String) throws(TransferError) -> Staging? {
     guard ContentID.isValid(id) else { return nil }
     return try Staging(reopening: id, layout: layout)

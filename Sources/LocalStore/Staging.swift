@@ -55,7 +55,8 @@ package final class Staging: Sendable {
     if let expectedSize, expectedSize >= 1 << 20 { try reserve(expectedSize) }
   }
 
-  /// Takes up the part that an earlier process left; nil where it is gone or another has it.
+  /// Takes up the part that an earlier process left, which the index does not name; nil where it is
+  /// gone or another has it.
   init?(reopening id: String, layout: StoreLayout) throws(TransferError) {
     let path = layout.part(id)
     let descriptor = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
@@ -71,6 +72,8 @@ package final class Staging: Sendable {
       return nil
     }
     (self.id, self.path, self.descriptor) = (id, path, descriptor)
+    // Linked just before the kill; no row names it, and publishing links it anew.
+    unlink(layout.content(id))
   }
 
   /// Leaves the part for a later process.

@@ -78,7 +78,7 @@ package enum EmbeddedSchema {
     "uptimeMs":{"type":"integer","minimum":0},\#
     "residentBytes":{"type":"integer","minimum":0},\#
     "requests":{"type":"object","properties":{"received":{"type":"integer","minimum":0,"description":"Since the start."},"inFlight":{"type":"integer","minimum":0},"refused":{"type":"integer","minimum":0,"description":"With ERR_OVERLOADED, since the start."}},"required":["received","inFlight","refused"],"additionalProperties":false},\#
-    "output":{"type":"object","properties":{"queuedBytes":{"type":"integer","minimum":0,"description":"Written lines the host has not read."},"droppedProgress":{"type":"integer","minimum":0,"description":"Progress notifications left out because it did not read."}},"required":["queuedBytes","droppedProgress"],"additionalProperties":false},\#
+    "output":{"type":"object","properties":{"queuedBytes":{"type":"integer","minimum":0,"description":"What waits for room in the pipe to the host."},"droppedProgress":{"type":"integer","minimum":0,"description":"Rounds of progress left out because the output was not taken in time."}},"required":["queuedBytes","droppedProgress"],"additionalProperties":false},\#
     "transfers":{"type":"object","properties":{"queued":{"type":"integer","minimum":0},"running":{"type":"integer","minimum":0},"paused":{"type":"integer","minimum":0},"succeeded":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0},"rejected":{"type":"integer","minimum":0},"cancelled":{"type":"integer","minimum":0}},"required":["queued","running","paused","succeeded","failed","rejected","cancelled"],"additionalProperties":false},\#
     "remotes":{"description":"By the remote's name.","type":"object","additionalProperties":{"type":"object","properties":{"queued":{"type":"integer","minimum":0},"running":{"type":"integer","minimum":0},"bytesUp":{"type":"integer","minimum":0,"description":"Since the start."},"bytesDown":{"type":"integer","minimum":0,"description":"Since the start."},"retries":{"type":"integer","minimum":0,"description":"Since the start."}},"required":["queued","running","bytesUp","bytesDown","retries"]}}\#
     },\#
@@ -702,6 +702,33 @@ package enum EmbeddedSchema {
     }\#
     },\#
     {"name":"status","description":"A subscription's connection changed.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"remote":{"type":"string"},"state":{"type":"string","enum":["connected","reconnecting","disconnected","denied"]},"error":{"$ref":"#/components/schemas/Error"}},"required":["seq","remote","state"],"additionalProperties":false}}\#
+    ],\#
+    "x-test-methods":[\#
+    {\#
+    "name":"test/echo",\#
+    "summary":"Returns the value it is given.",\#
+    "description":"For tests of hosts: the methods of this list are served with `--enable-test-methods` only; without it they are -32601.",\#
+    "paramStructure":"by-name",\#
+    "params":[{"name":"value","required":true,"description":"Any JSON that fits a line of `maxOutLineBytes` with 2,048 bytes to spare.","schema":{}}],\#
+    "result":{"name":"result","schema":{"type":"object","properties":{"value":{}},"required":["value"],"additionalProperties":false}}\#
+    },\#
+    {\#
+    "name":"test/error",\#
+    "summary":"Fails with the error that is asked for.",\#
+    "paramStructure":"by-name",\#
+    "params":[{"name":"code","required":true,"description":"The `data.code` of the error.","schema":{"type":"string","pattern":"^ERR_"}},{"name":"retryable","description":"Default: what the code advises.","schema":{"type":"boolean"}},{"name":"message","description":"1 to 1,024 bytes.","schema":{"type":"string","minLength":1,"maxLength":1024}}],\#
+    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}}\#
+    },\#
+    {"name":"test/sleep","summary":"Answers after a time; cancelled, at once.","paramStructure":"by-name","params":[{"name":"ms","required":true,"schema":{"type":"integer","minimum":0,"maximum":3600000}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}}},\#
+    {\#
+    "name":"test/flood",\#
+    "summary":"Sends notifications as fast as the host reads them, then the reply.",\#
+    "description":"While more than 1 MiB lies unread it waits.",\#
+    "paramStructure":"by-name",\#
+    "params":[{"name":"count","required":true,"description":"How many.","schema":{"type":"integer","minimum":0,"maximum":10000000}},{"name":"bytes","description":"The length of each `payload`; at most `maxOutLineBytes` less 2,048. Default 0.","schema":{"type":"integer","minimum":0}}],\#
+    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
+    "x-notifications":[{"name":"test/flood","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1},"index":{"type":"integer","minimum":0,"description":"From 0."},"payload":{"type":"string"}},"required":["seq","index","payload"],"additionalProperties":false}}]\#
+    }\#
     ],\#
     "components":{\#
     "contentDescriptors":{\#

@@ -11,6 +11,7 @@ final class Lifecycle: Sendable {
   private let server: Server
   private let output: Int32
   private let log: Log
+  private let trace: Trace?
   private let state = Mutex(State())
 
   private struct State {
@@ -41,10 +42,11 @@ final class Lifecycle: Sendable {
   /// Hosts that end a process wait 2 s or less before they kill it.
   private static let patience: Duration = .milliseconds(1000)
 
-  init(server: Server, output: Int32, log: Log) {
+  init(server: Server, output: Int32, log: Log, trace: Trace?) {
     self.server = server
     self.output = output
     self.log = log
+    self.trace = trace
   }
 
   /// Why a request is not served now; asked for each, in their order.
@@ -182,7 +184,12 @@ final class Lifecycle: Sendable {
     leave(code)
   }
 
-  private func leave(_ code: Int32) -> Never { _exit(code) }
+  private func leave(_ code: Int32) -> Never {
+    let deadline = ContinuousClock.now + .milliseconds(150)
+    log.flush(until: deadline)
+    trace?.flush(until: deadline)
+    _exit(code)
+  }
 }
 
 /// Blocks this thread, one of our own, until asynchronous work is done or a time has passed.

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import JSONRPC
 
 /// Rare lines for people on stderr or in a file; nothing while all is well.
 ///
@@ -16,13 +16,21 @@ package struct Log: Sendable {
     }
   }
 
-  private let descriptor: Int32
+  private let writer: LossyWriter<[UInt8]>
   private let level: Level
+
+  /// What may wait for a slow reader, in bytes.
+  private static let limit = 1 << 18
 
   /// Writes to an open descriptor.
   package init(descriptor: Int32 = 2, level: Level = .warn) {
-    self.descriptor = descriptor
     self.level = level
+    writer = LossyWriter(to: descriptor, threadName: "log", limit: Self.limit) { item in
+      switch item {
+      case .entry(let line): line
+      case .gap(let count): Array("ferry: warn: \(count) lines were dropped here\n".utf8)
+      }
+    }
   }
 
   /// Something the user should know, although work goes on.
@@ -36,14 +44,14 @@ package struct Log: Sendable {
     if level == .debug { write(.debug, text()) }
   }
 
+  /// Waits until everything is written, or the deadline has passed.
+  package func flush(until deadline: ContinuousClock.Instant) { writer.flush(until: deadline) }
+
   private func write(_ level: Level, _ text: String) {
     guard level.rawValue <= self.level.rawValue else { return }
-    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    guard poll(&entry, 1, 0) > 0, entry.revents & Int16(POLLOUT) != 0 else { return }
-    // One line whatever a host's own words hold, and no longer than a pipe takes at once.
+    // One line whatever a host's own words hold, and of bounded length.
     let safe = text.utf8.prefix(4000).map { $0 < 32 || $0 == 127 ? UInt8(ascii: "?") : $0 }
     let line = Array("ferry: \(level): ".utf8) + safe + [UInt8(ascii: "\n")]
-    // Lost where it does not fit: see above.
-    _ = line.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    writer.add(line, cost: line.count)
   }
 }

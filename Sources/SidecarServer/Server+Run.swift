@@ -10,12 +10,24 @@ extension Server {
     package var parentPID: Int32?
     /// Where the rare lines for people go.
     package var log: Log
+    /// Gets a copy of all that goes in and out.
+    package var trace: Trace?
+    /// Whether the methods for tests of hosts are served.
+    package var enablesTestMethods: Bool
 
     /// Makes options.
-    package init(framing: InputFraming, parentPID: Int32?, log: Log) {
+    package init(
+      framing: InputFraming,
+      parentPID: Int32?,
+      log: Log,
+      trace: Trace?,
+      enablesTestMethods: Bool
+    ) {
       self.framing = framing
       self.parentPID = parentPID
       self.log = log
+      self.trace = trace
+      self.enablesTestMethods = enablesTestMethods
     }
   }
 
@@ -30,9 +42,10 @@ extension Server {
     let limits = Connection.Limits()
     let connection = Connection(
       input: input,
-      outbox: Outbox(output: output),
+      outbox: Outbox(output: output, trace: options.trace),
       framing: options.framing,
       limits: limits,
+      trace: options.trace,
       log: { options.log.warn($0) }
     )
     let server = Server(
@@ -42,7 +55,12 @@ extension Server {
       workingDirectory: workingDirectory,
       log: options.log
     )
-    let lifecycle = Lifecycle(server: server, output: output, log: options.log)
+    let lifecycle = Lifecycle(
+      server: server,
+      output: output,
+      log: options.log,
+      trace: options.trace
+    )
     SignalWatch.start { signal in
       lifecycle.end(128 + signal, because: nil)
     }
@@ -52,6 +70,7 @@ extension Server {
       "ferry \(version) serves with \(configuration.sourceName ?? "the built-in configuration")"
     )
     var router = Server.router(server, lifecycle)
+    router.registerTestMethods(of: server, areEnabled: options.enablesTestMethods)
     router.gate = { lifecycle.gate($0) }
     lifecycle.finish(connection.run(router))
   }

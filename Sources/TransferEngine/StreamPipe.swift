@@ -168,8 +168,7 @@ extension StreamPipe.State {
     let taken = piece.taken
     if let failure { return [{ taken?(failure) }] }
     if isFinished {
-      let error = TransferError(.invalidArgument, "The stream is closed already.")
-      return [{ taken?(error) }]
+      return [{ taken?(.closedStream) }]
     }
     if piece.bytes.isEmpty { return [{ taken?(nil) }] }
     if heldBytes > 0, heldBytes + piece.bytes.count > StreamPipe.heldLimit {
@@ -228,6 +227,9 @@ extension StreamPipe.State {
 }
 
 extension TransferError {
+  /// Nothing more can be written.
+  static let closedStream = TransferError(.invalidArgument, "The stream is closed already.")
+
   fileprivate static let cancelledWait = TransferError(
     .cancelled,
     "The call was cancelled while it waited."

@@ -16,7 +16,7 @@ extension TransferEngine {
   /// Content of a request up to so many bytes is kept in its row, more in a file of its own.
   private static let payloadLimit = 4 << 10
 
-  /// Takes up what earlier processes of the same state left; once, before anything is submitted.
+  /// Takes up what earlier processes of the same state left, beside what is known already.
   package func restore() async {
     var cursor = JournalCursor.start
     while true {
@@ -35,10 +35,13 @@ extension TransferEngine {
   private func restore(_ row: JournalRow, _ state: inout EngineState) {
     // A remote that this configuration lacks may be there again in the next one.
     guard state.records[row.id] == nil, (try? remotes.limits(of: row.remote)) != nil else { return }
-    guard let record = record(of: row) else {
+    guard var record = record(of: row) else {
       // A request this version cannot read: nobody could resume it either.
       return journal.write(.forget(row.id))
     }
+    // Processes that ran at the same time gave the same numbers.
+    state.lastNumber = max(state.lastNumber + 1, row.number)
+    record.number = state.lastNumber
     state.records[row.id] = record
     if record.machine.visible.isSettled { forget(state.remember(settled: row.id, as: nil)) }
   }
@@ -94,47 +97,62 @@ extension TransferEngine {
     }
   }
 
-  /// Another process has the id: waits for its end, then goes on with what it left.
+  /// A process that is ending still has the id: waits for it, then goes on with what it left.
   private func adopt(_ record: TransferRecord) {
     let id = record.spec.id
     // Ends within the patience; nothing waits for it but the transfer itself.
     Task {
       let finding = await journal.find(id, patience: .seconds(2))
-      guard case .row(let row) = finding else {
-        return finding == .heldByAnother ? refuse(id, .heldElsewhere(id)) : write(record)
-      }
-      guard let old = self.record(of: row), old.spec.origin == record.spec.origin else {
-        return refuse(id, .duplicate(id), leaving: self.record(of: row))
-      }
-      state.withLock { state in
-        guard var new = state.records[id], !new.machine.visible.isSettled else { return }
-        guard let settlement = old.settlement else {
-          new.kept = old.kept
-          state.records[id] = new
-          return persisted(id, &state)
+      switch finding {
+      case .unknown:
+        return write(record)
+      case .row(let row):
+        state.withLock { state in
+          if let old = self.record(of: row) { merge(old, &state) } else { persisted(id, &state) }
         }
-        // It was done there: whoever asked joins it.
-        acceptDetached(&new)
-        for waiter in new.waiters { tell.yield(.joined(settlement, waiter)) }
-        state.records[id] = old
-        state.leaveActive()
+        // What else that process left.
+        await restore()
+      case .heldByAnother:
+        state.withLock { state in
+          guard var record = state.records[id], !record.machine.visible.isSettled else { return }
+          record.error = .heldElsewhere(id)
+          transition(&record, &state) { $0.reject() }
+          state.records[id] = record
+        }
       }
     }
   }
 
-  /// Rejects a new transfer whose id is another one's, whose row stays as it is.
-  private func refuse(
-    _ id: TransferID,
-    _ error: TransferError,
-    leaving old: TransferRecord? = nil
-  ) {
-    state.withLock { state in
-      guard var new = state.records[id], !new.machine.visible.isSettled else { return }
-      new.error = error
-      new.isStranger = true
-      transition(&new, &state) { $0.reject() }
-      state.records[id] = old
+  /// Goes on with what an earlier process left of a transfer that was just taken in.
+  private func merge(_ old: TransferRecord, _ state: inout EngineState) {
+    let id = old.spec.id
+    guard var new = state.records[id] else { return journal.write(.forget(id)) }
+    var refused = new
+    refused.error = .duplicate(id)
+    _ = refused.machine.reject()
+    let isSame = old.spec.origin == new.spec.origin
+    if !new.machine.visible.isSettled,
+      let settlement = isSame ? old.settlement : refused.settlement
+    {
+      for waiter in new.waiters {
+        let isAccepted = isSame && waiter.isDetached
+        tell.yield(isAccepted ? .accepted(id, waiter) : .joined(settlement, waiter))
+      }
+      if new.machine.isActive { state.leaveActive() }
+      (new, new.number) = (old, new.number)
+      state.records[id] = new
+      if old.machine.visible.isSettled { forget(state.remember(settled: id, as: nil)) }
+      return
     }
+    new.kept = old.kept
+    new.machine.follow(attempt: old.machine.attempt)
+    if new.machine.visible.isSettled {
+      // Cancelled meanwhile: so is what was left of it.
+      let run = makeRun(&new)
+      Task(executorPreference: pool) { await run.abandon() }
+    }
+    state.records[id] = new
+    persisted(id, &state)
   }
 
   private func write(_ record: TransferRecord) {
@@ -152,7 +170,11 @@ extension TransferEngine {
         try spool.write(bytes, at: 0)
         row.spool = spool.path
         let spec = record.spec.reading(from: .spool(path: spool.path))
-        state.withLock { $0.records[spec.id]?.spec = spec }
+        let isKnown = state.withLock { state in
+          state.records[spec.id]?.spec = spec
+          return state.records[spec.id] != nil
+        }
+        if !isKnown { return spool.remove() }
       } catch {
         // Without a spool the bytes stay in memory, and the transfer in this process.
       }
@@ -204,7 +226,6 @@ extension TransferEngine {
 
   /// Writes down how a transfer ended.
   func persistEnd(of record: TransferRecord) {
-    guard !record.isStranger else { return }
     let end = record.machine.visible
     var update = JournalUpdate()
     update.state = end
@@ -217,21 +238,22 @@ extension TransferEngine {
       update.progress = .some(nil)
       update.payload = .some(nil)
       update.spool = .some(nil)
-      removeSpool(of: record)
     }
-    journal.write(.update(record.spec.id, update))
+    write(.update(record.spec.id, update), of: record, endsSpool: end != .failed)
   }
 
   /// Drops transfers from the journal, with what their requests brought.
   func forget(_ records: [TransferRecord]) {
-    for record in records {
-      removeSpool(of: record)
-      journal.write(.forget(record.spec.id))
-    }
+    for record in records { write(.forget(record.spec.id), of: record, endsSpool: true) }
   }
 
-  private func removeSpool(of record: TransferRecord) {
-    if case .spool(let path) = record.spec.source { SpoolFile.remove(path) }
+  /// Writes a change down; a spool goes once no row names it, or a kill between would leave a
+  /// transfer without its content.
+  private func write(_ change: JournalChange, of record: TransferRecord, endsSpool: Bool) {
+    guard endsSpool, case .spool(let path) = record.spec.source else {
+      return journal.write(change)
+    }
+    journal.write([change]) { _ in SpoolFile.remove(path) }
   }
 
   /// Keeps what a run has in hand for a later process.

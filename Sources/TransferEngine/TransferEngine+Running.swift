@@ -140,7 +140,7 @@ extension TransferEngine {
   }
 
   /// The run of a transfer, which goes on from what an earlier process had in hand.
-  private func makeRun(_ record: inout TransferRecord) -> TransferRun {
+  func makeRun(_ record: inout TransferRecord) -> TransferRun {
     defer { record.kept = nil }
     let id = record.spec.id
     return TransferRun(
@@ -175,6 +175,8 @@ extension TransferEngine {
       record.error?.fileUploaded = record.spec.announces ? false : nil
     }
     if let error = record.error { record.pipe?.fail(error) }
+    // An earlier process had all of it; what this host has written since nobody reads.
+    if end == .succeeded, record.spec.direction == .upload { record.pipe?.fail(.closedStream) }
     guard let settlement = record.settlement else {
       preconditionFailure("\(id) settled as \(end) without a result or an error")
     }

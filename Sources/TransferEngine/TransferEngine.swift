@@ -144,8 +144,11 @@ package final class TransferEngine: Sendable {
       state.records[spec.id]?.waiters.append(waiter)
     }
     if record.machine.visible == .interrupted, var interrupted = state.records[spec.id] {
-      // The request brings its bytes again, or the host a new stream of them.
+      // Its paths start where this host says, and a stream's bytes come again.
       interrupted.spec = spec
+      if case .spool(let path) = record.spec.source {
+        interrupted.spec = spec.reading(from: .spool(path: path))
+      }
       if spec.isStream { interrupted.pipe = StreamPipe() }
       transition(&interrupted, &state) { $0.resume() }
       state.records[spec.id] = interrupted

@@ -152,6 +152,16 @@ struct TransferMachine {
     return end(.suspend)
   }
 
+  /// An earlier process made so many attempts.
+  mutating func follow(attempt earlier: Int) {
+    switch state {
+    case .queued(_, let begun): state = .queued(attempt: earlier + 1, begun: begun)
+    case .paused(_, let begun): state = .paused(attempt: earlier + 1, begun: begun)
+    case .settled(_, let end): state = .settled(attempt: earlier, end)
+    case .running, .stopping, .interrupted: break
+    }
+  }
+
   /// Refused before it was ever queued.
   mutating func reject() -> Action { settle(1, .rejected) }
 

@@ -4,7 +4,7 @@ internal import TransferModel
 struct TransferRecord {
   var spec: TransferSpec
   /// Rises with every accepted transfer.
-  let number: Int64
+  var number: Int64
   let size: AdmissionQueue.Size
   let slot: ProgressSlot
   /// The slots its remote has.
@@ -14,8 +14,6 @@ struct TransferRecord {
   var machine = TransferMachine()
   /// Whether the journal has it (or has said that it keeps nothing); before, it does not run.
   var isPersisted = false
-  /// Whether its id is another transfer's, whose row it must not touch.
-  var isStranger = false
   /// What an earlier process had in hand.
   var kept: RunState?
   var run: TransferRun?

@@ -57,10 +57,8 @@ extension TransferRun {
     overwrite: Bool,
     mode: UInt32
   ) async throws(TransferError) {
-    if part == nil || kept != nil {
-      try await openPart(of: path, overwrite: overwrite, content)
-    }
-    guard let part else { return }
+    if part == nil { try await openPart(of: path, overwrite: overwrite, content) }
+    guard let part else { return slot.set(loaded: Int64(range.count)) }
     let copy = FileCopy()
     if offset == 0, range == 0..<content.size {
       copy.clone(from: content.descriptor, to: part.number)
@@ -90,47 +88,70 @@ extension TransferRun {
     self.part = nil
   }
 
-  /// Makes the part, or takes up the one that an earlier process left of the same content.
+  /// Makes the part, or takes up the one that an earlier process left of the same content; none
+  /// where that process had put it in place already.
   private func openPart(
     of path: String,
     overwrite: Bool,
     _ content: StoredContent
   ) async throws(TransferError) {
     let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
-    if let kept, let old = kept.part {
-      // Gone: begin anew. Open already: it was being hashed when it had to stop.
-      if part == nil { part = try? PartFile.reopen(old, for: path, within: roots) }
-      if kept.content == content.id, kept.isOfThisBoot, let part {
-        try await takeUp(part, content)
-        self.kept = nil
-        return
+    if let kept, let old = kept.part, let target = kept.target {
+      self.kept = nil
+      part = try? PartFile.reopen(old, for: target, within: roots)  // gone: begin anew
+      if kept.content == content.id, kept.isOfThisBoot, target == path {
+        if let part { return try await takeUp(part, content) }
+        if !overwrite, try isInPlace(content, at: path) { return }
       }
-      part?.discard()
+      part = nil
     }
-    kept = nil
-    let new: PartFile
-    do throws(TransferError) {
-      new = try PartFile.create(for: path, overwrite: overwrite, within: roots)
-    } catch {
-      throw error.during(.prepare)
-    }
-    part = new
-    inHand.part = new.path
+    inHand.part = PartFile.newPath(for: path)
     inHand.target = path
     inHand.content = content.id
     // In somebody else's folder: it must not be forgotten there.
     await remember(awaited: true)
+    let new: PartFile
+    do throws(TransferError) {
+      new = try PartFile.create(
+        for: path,
+        overwrite: overwrite,
+        within: roots,
+        at: inHand.part
+      )
+    } catch {
+      throw error.during(.prepare)
+    }
+    part = new
     try new.preallocate(Int64(range.count))
   }
 
   private func takeUp(_ part: PartFile, _ content: StoredContent) async throws(TransferError) {
-    let size = min(try part.size(), Int64(range.count))
-    hasher = try hashed(part.number, size, md5: false)
     inHand.part = part.path
     inHand.target = part.targetPath
     inHand.content = content.id
+    let size = min(try part.size(), Int64(range.count))
+    hasher = try hash(of: part.number, upTo: size, md5: false)
     offset = size
     slot.set(loaded: size)
+  }
+
+  /// Whether a file is what this download makes: an earlier process renamed the part and was killed
+  /// before it could say so.
+  private func isInPlace(
+    _ content: StoredContent,
+    at path: String
+  ) throws(TransferError) -> Bool {
+    guard let file = try? SourceFile.open(path), file.size == Int64(range.count) else {
+      return false  // nothing there, or something else, which the part's making will report
+    }
+    let wanted = ContentHasher(md5: false)
+    if let error = wanted.update(from: content.descriptor, in: range) { throw error }
+    let found = ContentHasher(md5: false)
+    if let error = found.update(from: file.number, in: 0..<file.size) { throw error }
+    guard found.sha256Hex == wanted.sha256Hex else { return false }
+    if hasher != nil { hasher = found }
+    offset = file.size
+    return true
   }
 
   private func collect(_ content: StoredContent, maxSize: Int64) async throws(TransferError) {

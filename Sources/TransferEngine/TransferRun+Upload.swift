@@ -20,10 +20,14 @@ extension TransferRun {
     case .file(let file, let announced):
       return .filePublished(file, url: store.url(content: id), announced: announced)
     case .nothing:
-      // A stream brings its bytes from the beginning.
-      guard kept.isOfThisBoot, !spec.isStream else { return .nothing }
+      // A stream's host brings all of it again.
       if staging == nil { staging = try store.reopen(id) }
       guard let staging else { return .nothing }
+      guard kept.isOfThisBoot, !spec.isStream else {
+        staging.discard()
+        self.staging = nil
+        return .nothing
+      }
       inHand.staging = id
       try openSource()
       try await takeUp(staging)
@@ -31,30 +35,13 @@ extension TransferRun {
     }
   }
 
-  /// Counts what is staged already; it is hashed anew, since digests in the making are not kept.
+  /// Counts what is staged already; stopped meanwhile, it is hashed again.
   private func takeUp(_ staging: Staging) async throws(TransferError) {
     let size = try FileScan.size(of: staging.descriptor)
-    hasher = try hashed(staging.descriptor, size, md5: true)
+    hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
+    hasher = try hash(of: staging.descriptor, upTo: size, md5: true)
     offset = size
     slot.set(loaded: size)
-  }
-
-  /// The digests of a file's first bytes; nil where none are wanted.
-  func hashed(
-    _ descriptor: Int32,
-    _ size: Int64,
-    md5: Bool
-  ) throws(TransferError) -> ContentHasher? {
-    guard spec.computesDigest else { return nil }
-    let hasher = ContentHasher(md5: md5)
-    var hashed: Int64 = 0
-    while hashed < size {
-      try stopIfAsked()
-      let end = min(size, hashed + Int64(Self.sliceBytes))
-      if let error = hasher.update(from: descriptor, in: hashed..<end) { throw error }
-      hashed = end
-    }
-    return hasher
   }
 
   func stage(in store: LocalStore) async throws(TransferError) {
@@ -63,8 +50,9 @@ extension TransferRun {
     staging = new
     hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
     inHand.staging = new.id
-    // Small content is sent again rather than gone on with.
-    if (slot.total ?? 0) > AdmissionQueue.smallLimit { await remember(awaited: false) }
+    // Small content is sent again rather than gone on with, and its part swept by the next start;
+    // a large part would lie about for a day if nobody knew of it.
+    if (slot.total ?? .max) > AdmissionQueue.smallLimit { await remember(awaited: true) }
   }
 
   private func openSource() throws(TransferError) {

@@ -1,5 +1,6 @@
 internal import Backends
 internal import Configuration
+internal import Glibc
 internal import LocalFiles
 internal import LocalStore
 internal import TransferModel
@@ -146,6 +147,7 @@ actor TransferRun {
     guard let kept else { return }
     self.kept = nil
     do throws(TransferError) {
+      if spec.target == .temporary, let target = kept.target { unlink(target) }
       if let path = kept.part, let target = kept.target {
         part = try PartFile.reopen(path, for: target)
       }
@@ -204,6 +206,24 @@ actor TransferRun {
     }
   }
 
+  /// The digests of what an earlier process wrote, since digests in the making are not kept.
+  func hash(
+    of descriptor: Int32,
+    upTo size: Int64,
+    md5: Bool
+  ) throws(TransferError) -> ContentHasher? {
+    guard spec.computesDigest else { return nil }
+    let hasher = ContentHasher(md5: md5)
+    var hashed: Int64 = 0
+    while hashed < size {
+      try stopIfAsked()
+      let end = min(size, hashed + Int64(Self.sliceBytes))
+      if let error = hasher.update(from: descriptor, in: hashed..<end) { throw error }
+      hashed = end
+    }
+    return hasher
+  }
+
   /// A number of bytes more were moved.
   func advance(by bytes: Int) {
     offset += Int64(bytes)
@@ -215,7 +235,7 @@ actor TransferRun {
     let store = try remotes.local(spec.remote)
     switch operation {
     case .recover:
-      guard let kept else { return .recovered(.nothing) }
+      guard let kept else { return .recovered(staging == nil ? .nothing : .staged) }
       let recovered = try await recover(kept)
       // Only now: a pause or a failure on the way must find it again.
       self.kept = nil

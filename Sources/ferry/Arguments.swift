@@ -19,6 +19,8 @@ enum Arguments {
     var parentPID: Int32?
     var logLevel = Log.Level.warn
     var logFile: String?
+    var traceFile: String?
+    var enablesTestMethods = false
   }
 
   /// Why a command line is not understood.
@@ -28,7 +30,8 @@ enum Arguments {
 
   private static let commands = ["serve", "check-config", "doctor", "schema", "help", "version"]
   private static let serveOptions = [
-    "--config", "--framing", "--parent-pid", "--log-level", "--log-file", "--help",
+    "--config", "--framing", "--parent-pid", "--log-level", "--log-file", "--trace-rpc",
+    "--enable-test-methods", "--help",
   ]
 
   init(_ arguments: [String]) throws(Misuse) {
@@ -71,6 +74,11 @@ enum Arguments {
           message: "serve has no option \"\(name)\"\(hint(name, serveOptions))"
         )
       }
+      if name == "--enable-test-methods" {
+        guard parts.count == 1 else { throw Misuse(message: "\(name) takes no value") }
+        options.enablesTestMethods = true
+        continue
+      }
       guard let value = parts.count > 1 ? String(parts[1]) : rest.popFirst() else {
         throw Misuse(message: "\(name) needs a value")
       }
@@ -87,6 +95,7 @@ enum Arguments {
     switch name {
     case "--config": options.config = value
     case "--log-file": options.logFile = value
+    case "--trace-rpc": options.traceFile = value
     case "--framing":
       switch value {
       case "auto": options.framing = .auto

@@ -13,6 +13,7 @@ enum Help {
     USAGE
       ferry serve [--config FILE] [--framing auto|ndjson|lsp] [--parent-pid PID]
                   [--log-level error|warn|info|debug] [--log-file FILE]
+                  [--trace-rpc FILE] [--enable-test-methods]
                               Serve one host on stdin and stdout until stdin ends.
       ferry check-config [FILE]
                               Read the configuration and say what it means, or what is wrong.

@@ -52,11 +52,31 @@ func environmentVariables() -> [String: String] {
 
 func log(_ options: Arguments.ServeOptions) -> Log {
   guard let file = options.logFile else { return Log(level: options.logLevel) }
-  let descriptor = clinux_open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-  guard descriptor >= 0 else {
-    refuse("the log file \(file) cannot be opened: \(String(cString: strerror(errno)))")
+  return Log(descriptor: openToAppend(file, "log"), level: options.logLevel)
+}
+
+func trace(_ options: Arguments.ServeOptions) -> Trace? {
+  guard let file = options.traceFile else { return nil }
+  let descriptor = openToAppend(file, "trace")
+  var status = stat()
+  // One that was there may be readable by others.
+  if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+    fchmod(descriptor, 0o600) != 0
+  {
+    refuse("the trace file \(file) belongs to somebody else; name another")
   }
-  return Log(descriptor: descriptor, level: options.logLevel)
+  return Trace(descriptor: descriptor)
+}
+
+/// Opens a file that only its owner may read, at its end.
+func openToAppend(_ file: String, _ purpose: String) -> Int32 {
+  // O_NONBLOCK: a FIFO that nobody reads is an error rather than a wait.
+  let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK
+  let descriptor = clinux_open(file, flags, 0o600)
+  guard descriptor >= 0 else {
+    refuse("the \(purpose) file \(file) cannot be opened: \(String(cString: strerror(errno)))")
+  }
+  return descriptor
 }
 
 func serve(_ options: Arguments.ServeOptions) -> Never {
@@ -72,7 +92,13 @@ func serve(_ options: Arguments.ServeOptions) -> Never {
     output: output,
     configuration: configuration(options.config),
     workingDirectory: currentDirectory(),
-    options: .init(framing: options.framing, parentPID: options.parentPID, log: log)
+    options: .init(
+      framing: options.framing,
+      parentPID: options.parentPID,
+      log: log,
+      trace: trace(options),
+      enablesTestMethods: options.enablesTestMethods
+    )
   )
 }
 

@@ -24,6 +24,11 @@ class Contract:
         self.methods = {m["name"]: m for m in document["methods"]}
         self.requests = {n for n, m in self.methods.items() if "result" in m}
         self.notifications = {n["name"]: n["params"] for n in document["x-notifications"]}
+        tests = document["x-test-methods"]
+        self.test_methods = {m["name"]: m for m in tests}
+        self.test_notifications = {
+            n["name"]: n["params"] for m in tests for n in m.get("x-notifications", [])
+        }
         self.errors: dict[str, dict[str, Any]] = document["components"]["errors"]
         self.numbers = {k: e["code"] for k, e in self.errors.items() if k.startswith("ERR_")}
         self._validators: dict[str, jsonschema.Draft7Validator] = {}
@@ -54,11 +59,13 @@ class Contract:
         self._check(f"params {method}", self.params_schema(method), params)
 
     def check_result(self, method: str, result: Any) -> None:
-        self._check(f"result {method}", self.methods[method]["result"]["schema"], result)
+        described = self.methods.get(method) or self.test_methods[method]
+        self._check(f"result {method}", described["result"]["schema"], result)
 
     def check_notification(self, name: str, params: Any) -> None:
-        assert name in self.notifications, f"{name} is not in x-notifications"
-        self._check(f"notification {name}", self.notifications[name], params)
+        schema = self.notifications.get(name) or self.test_notifications.get(name)
+        assert schema, f"{name} is not in x-notifications"
+        self._check(f"notification {name}", schema, params)
 
     def check_error(self, error: Any) -> None:
         schema = self.document["components"]["schemas"]["Error"]

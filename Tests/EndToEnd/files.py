@@ -67,10 +67,11 @@ def wait_gone(pid: int, timeout: float) -> bool:
 
 
 def slow_upload(sidecar: Any, size: int = 32 * MIB, rate: int = 4 * MIB, **params: Any) -> Any:
-    """Starts a throttled upload of `big.bin` and returns its request id once bytes have moved."""
-    write_file(sidecar.work / "big.bin", size)
-    sidecar.call("limits/set", uploadRate=rate)
+    """Starts a throttled upload of `big.bin`, or of another `path`, and returns its request id once
+    bytes have moved."""
     params = {"ref": "big", "path": "big.bin", "transferId": "big", **params}
+    write_file(sidecar.work / params["path"], size)
+    sidecar.call("limits/set", uploadRate=rate)
     method = "file/send" if "channel" in params else "object/put"
     if method == "file/send":
         del params["ref"]

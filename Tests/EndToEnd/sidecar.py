@@ -68,6 +68,7 @@ class Sidecar:
         self.raw = bytearray()
         self._lines_only = "ndjson" in args
         self._last_id = 1000
+        self._starting = threading.Lock()  # threads may feed streams
         self._unsent = bytearray()
         self._inbox = Inbox(self.report)
         self.received = self._inbox.messages
@@ -130,10 +131,11 @@ class Sidecar:
 
     def start(self, method: str, **params: Any) -> int:
         """Sends a request and returns its id without waiting."""
-        self._last_id += 1
-        message = {"jsonrpc": "2.0", "id": self._last_id, "method": method}
-        self.send({**message, "params": params} if params else message)
-        return self._last_id
+        with self._starting:
+            self._last_id += 1
+            message = {"jsonrpc": "2.0", "id": self._last_id, "method": method}
+            self.send({**message, "params": params} if params else message)
+            return self._last_id
 
     def call(self, method: str, **params: Any) -> Any:
         """Sends a request and waits for its result; raises RpcError."""
@@ -233,6 +235,7 @@ class Sidecar:
 
     def kill(self) -> None:
         """As a power cut: nothing is checked of what it still owed."""
+        self.may_be_torn = True
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         self.all_answered, self.expected_code = False, None

@@ -39,7 +39,9 @@ class TransferLog:
             self.running = False
         if name == "started":
             assert not self.running, f"started twice: {where}"
-            assert params["attempt"] == self.attempt + 1, f"attempt is not the next: {where}"
+            # The first one seen may follow attempts of earlier processes.
+            is_next = params["attempt"] == self.attempt + 1 or self.attempt == 0
+            assert is_next, f"attempt is not the next: {where}"
             self.attempt = params["attempt"]
             self.running, self.loaded, self.saw_progress = True, 0, False
             self.total = params["total"]
