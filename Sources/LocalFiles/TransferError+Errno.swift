@@ -12,7 +12,9 @@ extension TransferError {
   package static func fromErrno(_ number: Int32, doing: String, path: String) -> TransferError {
     let (code, advice): (ErrorCode, String) =
       switch number {
-      case ENOENT, ENOTDIR: (.fileNotFound, "there is no such file; check the path")
+      case ENOENT: (.fileNotFound, "there is no such file; check the path")
+      case ENOTDIR:
+        (.fileNotFound, "a part of the path is a file and not a folder; check the path")
       case EACCES, EPERM:
         (.fileAccessDenied, "permission denied; check the owner and mode of it and its folders")
       case EROFS: (.fileAccessDenied, "the file system is read-only; choose another folder")
@@ -20,7 +22,7 @@ extension TransferError {
       case EDQUOT: (.diskFull, "the disk quota is used up; free some space")
       case EFBIG: (.diskFull, "the file system takes no file of this size; choose another folder")
       case EEXIST, ENOTEMPTY:
-        (.targetExists, "it exists already; choose another name or allow to overwrite it")
+        (.targetExists, "it exists already; choose another name, or ask for overwrite: true")
       case EISDIR: (.invalidFileObject, "it is a folder; name a file")
       case ELOOP: (.invalidFileObject, "its symbolic links lead in a circle; name the file itself")
       case ENXIO, ENODEV: (.invalidFileObject, "it is no regular file; name a regular file")

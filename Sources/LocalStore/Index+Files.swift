@@ -62,7 +62,8 @@ extension Index {
     guard let found else {
       throw TransferError(
         .notFound,
-        "channel \(key.channel) has no file with the id \(key.id) and the name \(key.name)"
+        "channel \"\(key.channel)\" has no file with the id \(key.id) and the name "
+          + "\"\(key.name)\"; file/list shows those there are"
       )
     }
     return found

@@ -35,7 +35,11 @@ extension Index {
   /// - Throws: `ERR_NOT_FOUND`.
   func object(_ path: String) throws(TransferError) -> ObjectMetadata {
     guard let found = try storedObject(path) else {
-      throw TransferError(.notFound, "there is no object \(path)", field: "/ref")
+      throw TransferError(
+        .notFound,
+        "there is no object \"\(path)\"; object/list shows those there are",
+        field: "/ref"
+      )
     }
     return found
   }

@@ -167,10 +167,10 @@ struct TransferMachine {
 
   mutating func retry() -> Action {
     switch state {
-    case .settled(let attempt, .failed):
+    case .settled(let attempt, .failed), .interrupted(let attempt):
       state = .queued(attempt: attempt + 1, begun: false)
       return .enqueue(resumed: false)
-    case .queued, .running, .stopping, .paused, .interrupted, .settled:
+    case .queued, .running, .stopping, .paused, .settled:
       return .none
     }
   }

@@ -55,6 +55,10 @@ enum Arguments {
       try Self.requireNothing(rest, of: command)
       self = .version
     case "--help", "-h", "help": self = .help
+    case "send", "get", "list", "watch", "put", "cat", "ls", "rm":
+      throw Misuse(
+        message: "\(command) is a command of the Python client: python3 -m ferry \(command) --help"
+      )
     default:
       throw Misuse(
         message: "there is no command \"\(command)\"\(Self.hint(command, Self.commands))"
@@ -136,7 +140,7 @@ enum Arguments {
   }
 
   private static func hint(_ word: String, _ known: [String]) -> String {
-    NearestName.find(word, in: known).map { "; did you mean \($0)?" }
+    NearestName.find(word, in: known).map { "; did you mean \($0)" }
       ?? "; there are: \(known.joined(separator: ", "))"
   }
 }

@@ -22,6 +22,8 @@ enum Help {
       ferry --version         Print the version.
       ferry --help            Print this.
 
+    To send and fetch files from a shell: python3 -m ferry --help (clients/python).
+
     TRY IT
       echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | ferry serve
 
@@ -37,7 +39,7 @@ enum Help {
       $XDG_DATA_HOME/ferry (~/.local/share/ferry).
 
     EXIT CODES
-      0 done   1 `exit` without `shutdown`   2 usage or configuration   74 stdout lost
+      0 done   1 `exit` without `shutdown`, or doctor found a fault   2 usage or configuration   74 stdout lost
       128 + signal when a signal ended it
 
     """

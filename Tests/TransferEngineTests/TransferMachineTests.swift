@@ -154,7 +154,7 @@ struct TransferMachineTests {
       "is interrupted until it is resumed, as a new attempt",
       .succeeded,
       [
-        (.pause, .none), (.retry, .none), (.suspend, .none), (.resume, .enqueue(resumed: false)),
+        (.pause, .none), (.suspend, .none), (.resume, .enqueue(resumed: false)),
         (.admit, .start(attempt: 4, announces: true)), (.ended(.succeeded), .settle(.succeeded)),
       ]
     ),
