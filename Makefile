@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build test check demo bench format clean
+.PHONY: help setup build test check demo bench fuzz format clean
 
 FERRY := .build/release/ferry
 ready = . scripts/lib.sh && PATH=$$(swift_path) && export PATH
@@ -21,6 +21,10 @@ build: ## build the release binary .build/release/ferry
 test: ## build, then run every test: Swift units, end to end, Python client
 	@scripts/setup
 	@$(ready) && .venv/bin/python scripts/test
+
+fuzz: ## feed mutated input to the readers of lines and configurations, ten minutes each
+	@scripts/setup
+	@$(ready) && .venv/bin/python scripts/fuzz
 
 check: ## format, imports, linkage, docs, generated files, Python lint; one line each
 	@scripts/setup
