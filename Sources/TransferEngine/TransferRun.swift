@@ -181,7 +181,7 @@ actor TransferRun {
     var bytes = Int(min(rest, Int64(Self.sliceBytes)))
     for limiter in limiters { bytes = limiter.slice(limit: bytes) }
     do {
-      for limiter in limiters { try await limiter.take(bytes) }
+      for limiter in limiters { bytes = try await limiter.take(upTo: bytes) }
     } catch {
       throw TransferError(.cancelled, "The transfer was cancelled.")
     }
