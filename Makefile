@@ -2,14 +2,14 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build test check demo bench format clean
+.PHONY: help setup build test check demo bench fuzz test-sanitized format clean
 
 FERRY := .build/release/ferry
 ready = . scripts/lib.sh && PATH=$$(swift_path) && export PATH
 
 help: ## these lines
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do \
-	  printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do \
+	  printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 setup: ## install what building and testing need (apt-get packages, Python tools in .venv)
 	@scripts/setup
@@ -18,9 +18,17 @@ build: ## build the release binary .build/release/ferry
 	@scripts/setup build
 	@$(ready) && swift build -c release --static-swift-stdlib --product ferry
 
-test: ## build, then run every test: Swift units, end to end, Python client
+test: ## build, then run every test: Swift units, fuzzing, end to end, Python client
 	@scripts/setup
 	@$(ready) && .venv/bin/python scripts/test
+
+test-sanitized: ## unit and quick end-to-end tests under the address and the thread sanitizer
+	@scripts/setup
+	@$(ready) && .venv/bin/python scripts/test-sanitized
+
+fuzz: ## feed mutated input to the readers of lines and configurations, ten minutes each
+	@scripts/setup
+	@$(ready) && .venv/bin/python scripts/fuzz
 
 check: ## format, imports, linkage, docs, generated files, Python lint; one line each
 	@scripts/setup

@@ -42,7 +42,7 @@ final class Lifecycle: Sendable {
   /// Hosts that end a process wait 2 s or less before they kill it.
   private static let patience: Duration = .milliseconds(1000)
 
-  init(server: Server, output: Int32, log: Log, trace: Trace?) {
+  init(server: Server, output: Int32, log: Log, trace: Trace? = nil) {
     self.server = server
     self.output = output
     self.log = log

@@ -52,6 +52,7 @@ KINDS = [
     Kind("put stream", "object/put", 3 * MIB // 2, stream=True),
     Kind("send path", "file/send", 3 * MIB),
     Kind("send text", "file/send", 300),
+    Kind("send data", "file/send", 40_000),
     Kind("get path", "object/get", 6 * MIB, "downloaded"),
     Kind("get temporary", "object/get", 2 * MIB, "downloaded"),
     Kind("get stream", "object/get", 3 * MIB // 2, "downloaded", stream=True),

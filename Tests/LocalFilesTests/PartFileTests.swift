@@ -53,6 +53,22 @@ import TransferModel
     #expect(try folder.names().count == 1)
   }
 
+  @Test("a part may be named before it is made, and is not made over another")
+  func namedBefore() throws {
+    let path = PartFile.newPath(for: folder("a"))
+    #expect(try folder.names() == [])
+    let part = try PartFile.create(for: folder("a"), overwrite: false, at: path)
+    #expect(part.path == path)
+    #expect(try folder.names() == [ObjectReference.lastComponent(of: path)])
+    #expect(
+      failure { () throws(TransferError) in
+        _ = try PartFile.create(for: folder("a"), overwrite: false, at: path)
+      }?.code == .targetExists
+    )
+    try part.publish(overwrite: false)
+    #expect(try folder.names() == ["a"])
+  }
+
   @Test("an existing target is refused before and after the bytes unless overwriting is allowed")
   func existing() throws {
     try folder.file("f", "old")

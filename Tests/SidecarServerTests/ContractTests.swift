@@ -40,7 +40,7 @@ struct ContractTests {
       workingDirectory: "/",
       log: Log()
     )
-    return Server.router(server, Lifecycle(server: server, output: null, log: Log(), trace: nil))
+    return Server.router(server, Lifecycle(server: server, output: null, log: Log()))
   }
 
   @Test("The router serves exactly the schema's requests")

@@ -181,6 +181,23 @@ struct TransferMachineTests {
     #expect(done.visible == .succeeded)
   }
 
+  @Test("A request that finds what an ending process left is the attempt after its last")
+  func follows() {
+    var queued = TransferMachine()
+    queued.follow(attempt: 3)
+    #expect(queued.admit() == .start(attempt: 4, announces: true))
+    var paused = TransferMachine()
+    #expect(paused.pause() == .pause)
+    paused.follow(attempt: 1)
+    #expect(paused.visible == .paused)
+    #expect(paused.attempt == 2)
+    var cancelled = TransferMachine()
+    #expect(cancelled.cancel() == .settle(.cancelled))
+    cancelled.follow(attempt: 2)
+    #expect(cancelled.visible == .cancelled)
+    #expect(cancelled.attempt == 2)
+  }
+
   @Test(arguments: rows)
   func row(_ row: Row) {
     var machine = TransferMachine()
