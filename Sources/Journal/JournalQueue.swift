@@ -53,12 +53,15 @@ final class JournalQueue: Sendable {
       batch.syncs = batch.syncs || syncs
       if let waiter { batch.waiters.append(waiter) }
     }
-    if !isTaken { waiter?(false) }
+    // From elsewhere: the caller may hold what the waiter needs.
+    if !isTaken, let waiter { DispatchQueue.global().async { waiter(false) } }
   }
 
   /// Adds a question; it is answered in any case.
   func ask(_ question: @escaping Question) {
-    if !change({ batch, _ in batch.questions.append(question) }) { question(nil) }
+    if !change({ batch, _ in batch.questions.append(question) }) {
+      DispatchQueue.global().async { question(nil) }
+    }
   }
 
   /// Takes nothing more; what was taken is still done.

@@ -18,6 +18,14 @@ enum FileLock {
     return .taken
   }
 
+  /// As ``take(_:)``, waiting for whoever looks at the file just now.
+  static func wait(_ descriptor: Int32) -> Outcome {
+    while clinux_flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else { return .unsupported }
+    }
+    return .taken
+  }
+
   /// Lets it go while the descriptor stays open.
   static func release(_ descriptor: Int32) { _ = clinux_flock(descriptor, LOCK_UN) }
 }

@@ -67,8 +67,9 @@ package final class PartFile: Sendable {
         throw .fromErrno(code, doing: "write", path: code == EEXIST ? path : targetPath)
       }
       let file = Descriptor(number: number)
-      // Between the two calls another process may have taken it for a dead one's; then anew.
-      guard FileLock.take(number) != .held,
+      // Between the two calls another process may have taken it for a dead one's: it has removed
+      // it by the time it lets go, and the part is made anew.
+      guard FileLock.wait(number) != .held,
         try Descriptor.status(number, path: targetPath).st_nlink > 0
       else { continue }
       return PartFile(folder, partName: partName, name: name, targetPath: targetPath, file: file)

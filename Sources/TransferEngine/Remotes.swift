@@ -85,7 +85,7 @@ package final class Remotes: Sendable {
     let names = configuration.remotes.map(\.name).joined(separator: ", ")
     throw TransferError(
       .invalidArgument,
-      "There is no remote \"\(name)\"; the configuration has: \(names).",
+      "There is no remote \"\(name.prefix(64))\"; the configuration has: \(names).",
       field: "/remote"
     )
   }

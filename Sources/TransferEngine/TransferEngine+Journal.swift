@@ -224,8 +224,8 @@ extension TransferEngine {
     journal.write(.update(record.spec.id, update))
   }
 
-  /// Writes down how a transfer ended.
-  func persistEnd(of record: TransferRecord) {
+  /// Writes down how a transfer ended, then calls back on the journal's thread.
+  func persistEnd(of record: TransferRecord, then: @escaping @Sendable () -> Void = {}) {
     let end = record.machine.visible
     var update = JournalUpdate()
     update.state = end
@@ -239,21 +239,27 @@ extension TransferEngine {
       update.payload = .some(nil)
       update.spool = .some(nil)
     }
-    write(.update(record.spec.id, update), of: record, endsSpool: end != .failed)
+    write(.update(record.spec.id, update), of: record, endsSpool: end != .failed, then: then)
   }
 
   /// Drops transfers from the journal, with what their requests brought.
   func forget(_ records: [TransferRecord]) {
-    for record in records { write(.forget(record.spec.id), of: record, endsSpool: true) }
+    for record in records { write(.forget(record.spec.id), of: record, endsSpool: true) {} }
   }
 
   /// Writes a change down; a spool goes once no row names it, or a kill between would leave a
   /// transfer without its content.
-  private func write(_ change: JournalChange, of record: TransferRecord, endsSpool: Bool) {
-    guard endsSpool, case .spool(let path) = record.spec.source else {
-      return journal.write(change)
+  private func write(
+    _ change: JournalChange,
+    of record: TransferRecord,
+    endsSpool: Bool,
+    then: @escaping @Sendable () -> Void
+  ) {
+    let source = record.spec.source
+    journal.write([change]) { _ in
+      if endsSpool, case .spool(let path) = source { SpoolFile.remove(path) }
+      then()
     }
-    journal.write([change]) { _ in SpoolFile.remove(path) }
   }
 
   /// Keeps what a run has in hand for a later process.

@@ -78,7 +78,7 @@ extension TransferEngine {
   package func forget(_ id: TransferID) throws(TransferError) {
     let result = try state.withLock { state throws(TransferError) -> TransferResult? in
       guard let record = state.records[id] else { throw .unknownTransfer(id) }
-      guard record.machine.visible.isSettled, !record.isCleaning else {
+      guard record.machine.visible.isSettled, !record.isEnding else {
         throw TransferError(
           .invalidArgument,
           "Transfer \(id) is \(record.machine.visible.rawValue); cancel it first, then forget it.",

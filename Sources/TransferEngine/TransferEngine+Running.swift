@@ -181,36 +181,43 @@ extension TransferEngine {
       preconditionFailure("\(id) settled as \(end) without a result or an error")
     }
     acceptDetached(&record)
-    if record.isSuspended {
-      // A later process has it: it must not be pushed out here.
-      state.count(ended: end)
-    } else {
-      persistEnd(of: record)
-      forget(state.remember(settled: id, as: end))
-    }
     if case .downloaded(let download) = record.result, let data = download.data {
       state.keepData(of: id, data.count)
     }
     if end == .cancelled, record.kept != nil { record.run = makeRun(&record) }
     let leftovers = end == .cancelled ? record.run : nil
     if end != .failed { record.run = nil }
-    guard let leftovers else {
-      tell.yield(.settled(settlement, record.waiters))
-      record.waiters = []
-      return
-    }
-    // What it left goes before anybody hears of the end; until then the engine is not idle.
-    record.isCleaning = true
+    // What it left goes, and its end is written down, before anybody hears of it: nobody is told
+    // what a kill could make untrue. Until then the engine is not idle.
+    record.isEnding = true
     state.active += 1
-    let keeps = record.isSuspended
-    Task(executorPreference: pool) { [self] in
-      if keeps { await leftovers.suspend() } else { await leftovers.abandon() }
-      self.state.withLock { state in
-        tell.yield(.settled(settlement, state.records[id]?.waiters ?? []))
-        state.records[id]?.waiters = []
-        state.records[id]?.isCleaning = false
-        state.leaveActive()
+    if record.isSuspended {
+      // A later process has it: it must not be pushed out here.
+      state.count(ended: end)
+      Task(executorPreference: pool) { [self] in
+        await leftovers?.suspend()
+        tellEnd(settlement)
       }
+    } else {
+      forget(state.remember(settled: id, as: end))
+      guard let leftovers else {
+        return persistEnd(of: record) { [self] in tellEnd(settlement) }
+      }
+      let ended = record
+      Task(executorPreference: pool) { [self] in
+        await leftovers.abandon()
+        persistEnd(of: ended) { [self] in tellEnd(settlement) }
+      }
+    }
+  }
+
+  /// Tells an end that is written down, with everyone who waits for it.
+  private func tellEnd(_ settlement: TransferSettlement) {
+    state.withLock { state in
+      tell.yield(.settled(settlement, state.records[settlement.id]?.waiters ?? []))
+      state.records[settlement.id]?.waiters = []
+      state.records[settlement.id]?.isEnding = false
+      state.leaveActive()
     }
   }
 

@@ -137,7 +137,7 @@ package final class TransferEngine: Sendable {
     if waiter.isDetached { state.records[spec.id]?.isDetached = true }
     if waiter.isDetached, record.isPersisted {
       tell.yield(.accepted(spec.id, waiter))
-    } else if !waiter.isDetached, !record.isCleaning, let settlement = record.settlement {
+    } else if !waiter.isDetached, !record.isEnding, let settlement = record.settlement {
       tell.yield(.joined(settlement, waiter))
     } else {
       // In place: thousands may wait for one transfer.
@@ -184,6 +184,8 @@ package final class TransferEngine: Sendable {
   ) throws(TransferError) -> TransferState {
     try state.withLock { state throws(TransferError) in
       guard var record = state.records[id] else { throw .unknownTransfer(id) }
+      // Its end must be told before anything new begins.
+      guard !record.isEnding else { return record.machine.visible }
       transition(&record, &state, event)
       state.records[id] = record
       admit(&state)

@@ -23,8 +23,8 @@ struct TransferRecord {
   var waiters: [Waiter] = []
   /// Whether a detached request asked for it, so that nobody's going away ends it.
   var isDetached = false
-  /// Whether it has ended and what it left is still being removed; its end is told after that.
-  var isCleaning = false
+  /// Whether it has ended, and what it left is still being removed or its end written down.
+  var isEnding = false
   /// Whether it ended for this process only.
   var isSuspended = false
   var result: TransferResult?

@@ -26,7 +26,13 @@ struct Initialize: ImmediateMethod {
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
     let client = try fields.optionalFields("clientInfo")
     var clientName: String?
-    if var client { clientName = try client.optionalString("name") }
+    if var client {
+      clientName = try client.optionalString("name")
+      // Every subscriber sees it with every message.
+      if let clientName, clientName.utf8.count > 256 {
+        throw client.error("name", "may have at most 256 bytes")
+      }
+    }
     let versions: [Int64]? =
       if let node = fields.optionalNode("protocolVersions"), !node.isNull {
         try node.elements().map { element throws(JSONError) in try element.int() }

@@ -26,6 +26,15 @@ extension JSONFields {
 
   private static let channelRule = "must be 1 to 1024 bytes without control characters"
 
+  /// A MIME type: 1 to 255 printable characters of ASCII.
+  mutating func contentType() throws(JSONError) -> String? {
+    guard let type = try optionalString("contentType") else { return nil }
+    guard (1...255).contains(type.utf8.count), type.utf8.allSatisfy({ $0 >= 32 && $0 < 127 }) else {
+      throw error("contentType", "must be 1 to 255 printable ASCII characters, such as image/png")
+    }
+    return type
+  }
+
   /// How many entries a page may have: 1 to 1,000, by default 100.
   mutating func limit() throws(JSONError) -> Int {
     Int(try optionalInt("limit", in: 1...1000) ?? 100)

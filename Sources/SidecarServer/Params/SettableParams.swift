@@ -13,7 +13,7 @@ struct SettableParams: Sendable {
   init() {}
 
   init(_ fields: inout JSONFields) throws(JSONError) {
-    contentType = try fields.optionalString("contentType")
+    contentType = try fields.contentType()
     others.cacheControl = try fields.optionalString("cacheControl")
     others.contentDisposition = try fields.optionalString("contentDisposition")
     others.contentEncoding = try fields.optionalString("contentEncoding")

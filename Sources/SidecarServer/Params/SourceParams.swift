@@ -28,7 +28,7 @@ struct SourceParams: Sendable {
       try fields.optionalInt("size", in: 0...Int64.max)
     }
     name = try fields.optionalString("name")
-    contentType = try fields.optionalString("contentType")
+    contentType = try fields.contentType()
     computesDigest = try fields.optionalEnum("digest", of: DigestChoice.self) != DigestChoice.none
     switch (path, data, text, stream) {
     case (let path?, nil, nil, nil):
