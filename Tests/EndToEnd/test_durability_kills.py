@@ -59,6 +59,17 @@ def answered_within(ferry: Sidecar, requests: dict[int, int], delay: float) -> s
     return answered
 
 
+def die_going_on(scene: Scene, numbers: range, delay: float) -> None:
+    """Has a process take up what is interrupted, and kills it too."""
+    with process(scene.home) as ferry:
+        for number in numbers:
+            if state_of(ferry, scene.id(number)) == "interrupted":
+                ferry.call("transfer/resume", transferId=scene.id(number))
+        with contextlib.suppress(AssertionError):
+            ferry.wait(lambda _: False, "the delay to be over", timeout=delay)
+        ferry.kill()
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name.replace(" ", "-"))
 def test_transfers_survive_a_kill_at_any_moment(home: Path, kind: Kind) -> None:
     chance = seeded(kind.name)
@@ -78,6 +89,9 @@ def test_transfers_survive_a_kill_at_any_moment(home: Path, kind: Kind) -> None:
             answered = answered_within(victim, requests, delay)
             victim.kill()
             victim.finish()
+            if not kind.stream:
+                for _ in range(chance.choice([0, 0, 1, 2])):
+                    die_going_on(scene, numbers, whole * chance.random())
             heir = Sidecar(home)
             try:
                 for number in numbers:
