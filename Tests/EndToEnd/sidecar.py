@@ -29,7 +29,7 @@ def environment(home: Path) -> dict[str, str]:
     """What a fresh account has: an empty HOME and nothing of the caller's."""
     (home / "tmp").mkdir(parents=True, exist_ok=True)
     keep = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-    for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"):
+    for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE", "LD_PRELOAD"):
         if name in os.environ:
             keep[name] = os.environ[name]
     return {**keep, "HOME": str(home), "TMPDIR": str(home / "tmp")}
