@@ -80,7 +80,7 @@ struct EngineState {
     guard settledOrder.count > Self.settledLimit + 256 else { return [] }
     let surplus = settledOrder.count - Self.settledLimit
     var dropped: [TransferRecord] = []
-    for id in settledOrder.prefix(surplus) where records[id]?.machine.visible.isSettled == true {
+    for id in settledOrder.prefix(surplus) where records[id]?.isForgettable == true {
       if let record = records.removeValue(forKey: id) { dropped.append(record) }
     }
     settledOrder.removeFirst(surplus)

@@ -83,7 +83,7 @@ extension TransferEngine {
     let isRetry = announces && record.run != nil
     let run = record.run ?? makeRun(&record)
     record.run = run
-    record.holdsSlot = true
+    record.room = .slot
     let id = record.spec.id
     record.task = Task(executorPreference: pool) { [self] in
       if isRetry { await run.restart() }
@@ -94,10 +94,12 @@ extension TransferEngine {
   /// A run has moved all its bytes: another may move its own while the remote confirms.
   private func startConfirming(_ id: TransferID) {
     state.withLock { state in
-      guard state.confirming < EngineState.confirmingLimit, var record = state.records[id],
-        record.holdsSlot
+      // With one slot transfers follow each other strictly.
+      guard state.queue.concurrency > 1, state.confirming < EngineState.confirmingLimit,
+        var record = state.records[id],
+        record.room == .slot
       else { return }
-      record.holdsSlot = false
+      record.room = .confirming
       state.confirming += 1
       state.queue.release(remote: record.spec.remote, size: record.size)
       state.records[id] = record
@@ -105,13 +107,13 @@ extension TransferEngine {
     }
   }
 
-  private func giveBackSlot(of record: inout TransferRecord, _ state: inout EngineState) {
-    if record.holdsSlot {
-      record.holdsSlot = false
-      state.queue.release(remote: record.spec.remote, size: record.size)
-    } else {
-      state.confirming -= 1
+  private func giveBackRoom(of record: inout TransferRecord, _ state: inout EngineState) {
+    switch record.room {
+    case .none: break
+    case .slot: state.queue.release(remote: record.spec.remote, size: record.size)
+    case .confirming: state.confirming -= 1
     }
+    record.room = .none
   }
 
   /// A run came to its end: its slot is free, and its machine says what that means.
@@ -121,7 +123,6 @@ extension TransferEngine {
     state.withLock { state in
       guard var record = state.records[id] else { return }
       record.task = nil
-      giveBackSlot(of: &record, &state)
       let runEnd: TransferMachine.RunEnd
       switch end {
       case .succeeded(let result):
@@ -134,6 +135,7 @@ extension TransferEngine {
         runEnd = .stopped
       }
       transition(&record, &state) { $0.runEnded(runEnd) }
+      if !record.isEnding { giveBackRoom(of: &record, &state) }
       state.records[id] = record
       admit(&state)
     }
@@ -211,13 +213,19 @@ extension TransferEngine {
     }
   }
 
-  /// Tells an end that is written down, with everyone who waits for it.
+  /// Tells an end that is written down, with everyone who waits for it; then its room is free.
   private func tellEnd(_ settlement: TransferSettlement) {
     state.withLock { state in
-      tell.yield(.settled(settlement, state.records[settlement.id]?.waiters ?? []))
-      state.records[settlement.id]?.waiters = []
-      state.records[settlement.id]?.isEnding = false
+      let id = settlement.id
+      tell.yield(.settled(settlement, state.records[id]?.waiters ?? []))
+      if var record = state.records[id] {
+        record.waiters = []
+        record.isEnding = false
+        giveBackRoom(of: &record, &state)
+        state.records[id] = record
+      }
       state.leaveActive()
+      admit(&state)
     }
   }
 

@@ -17,8 +17,8 @@ struct TransferRecord {
   /// What an earlier process had in hand.
   var kept: RunState?
   var run: TransferRun?
-  /// Whether it counts against the slots; not while it only waits for the remote to confirm.
-  var holdsSlot = false
+  /// What it takes of the engine's room, from its start until its end or its pause is told.
+  var room = Room.none
   var task: Task<Void, Never>?
   var waiters: [Waiter] = []
   /// Whether a detached request asked for it, so that nobody's going away ends it.
@@ -29,6 +29,9 @@ struct TransferRecord {
   var isSuspended = false
   var result: TransferResult?
   var error: TransferError?
+
+  /// A slot while it moves bytes; after that one of the places for those that are confirmed.
+  enum Room { case none, slot, confirming }
 
   var snapshot: TransferSnapshot {
     TransferSnapshot(
@@ -65,6 +68,9 @@ struct TransferRecord {
       slot: slot
     )
   }
+
+  /// Whether it has ended and that was told.
+  var isForgettable: Bool { machine.visible.isSettled && !isEnding }
 
   /// Lets go of inline content.
   mutating func dropData() {

@@ -39,7 +39,8 @@ enum Help {
       $XDG_DATA_HOME/ferry (~/.local/share/ferry).
 
     EXIT CODES
-      0 done   1 `exit` without `shutdown`, or doctor found a fault   2 usage or configuration   74 stdout lost
+      0 done   1 `exit` without `shutdown`; doctor found a fault
+      2 usage or configuration   74 stdout lost
       128 + signal when a signal ended it
 
     """
