@@ -134,7 +134,8 @@ class FileMethods(TransferMethods):
         """Downloads a file named by channel, id and name, or by url, or by message_id.
 
         It goes to a path (`to`), into memory (`inline`), through `handle.chunks()` (`stream`), or
-        to a temporary file.
+        to a temporary file. `name` is what the sender chose: a `to` that ends in "/" is a folder,
+        in which the file gets that name made safe.
         """
         values = params(
             channel=channel, id=id, name=name, url=url, message_id=message_id,

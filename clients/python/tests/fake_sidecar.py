@@ -80,6 +80,8 @@ class Transfer:
                 raise Refusal(1301, "ERR_NOT_FOUND", f"no file {p.get('id')}", phase="download")
             self.content = state.files[p["id"]][1]
             target = p.get("target")
+            if isinstance(target, str) and target.endswith("/"):
+                p["target"] = target = target + state.files[p["id"]][2].replace("/", "_")
             if isinstance(target, str) and os.path.exists(target) and not p.get("overwrite"):
                 raise Refusal(1307, "ERR_TARGET_EXISTS", f"{target} is there: pass overwrite")
 
