@@ -46,11 +46,11 @@ class Router:
         """Delivers one notification; those of nobody's interest are dropped."""
         if method == "message":
             message = decode(Message, params)
-            for subscription in self.subscriptions:
+            for subscription in list(self.subscriptions):
                 subscription.receive(message)
         elif method == "status":
             status = decode(Status, params)
-            for subscription in self.subscriptions:
+            for subscription in list(self.subscriptions):
                 subscription.receive_status(status)
         else:
             happened = event(method, params)

@@ -21,11 +21,18 @@ class Remote:
     token = 17_000_000_000_000_000
     ended = False
 
-    def __init__(self, notify, document):
+    def __init__(self, notify, document, words):
+        self.words = words
         self.notify, self.document = notify, document
         self.files, self.objects, self.messages = {}, {}, []
         self.transfers, self.calls, self.channels = {}, {}, set()
         self.concurrency = 4
+
+    def lose(self):
+        """Ends all subscriptions, as when the remote cannot be read any more."""
+        self.channels.clear()
+        error = Refusal(1504, "ERR_SERVER", "the index is held", True, phase="subscribe").error
+        self.notify("status", remote="local", state="disconnected", error=error)
 
     def announce(self, channel, file, params):
         self.token += 1
@@ -127,6 +134,12 @@ class Remote:
         if method == "channel/subscribe":
             if not p["channels"]:
                 raise Refusal(-32602, "ERR_INVALID_ARGUMENT", "/channels: name one at least")
+            if "lose-before-subscribe" in self.words:
+                self.lose()
+            if not self.channels:
+                self.notify("status", remote="local", state="connected")
+            if "lose-at-subscribe" in self.words:
+                self.lose()
             since, self.channels = p.get("since"), self.channels | set(p["channels"])
             token = str(self.token)
             for m in self.messages:

@@ -289,6 +289,8 @@ def serve(id, method, params):
             return transfer.run()
         except Refusal as refusal:
             return transfer.settle("error", refusal.error)
+    if WORDS.get("lose-subscriptions-at") == method:
+        state.lose()
     result, then = answer(method, params)
     out({"id": id, "result": result})
     return then() if then else None
@@ -324,5 +326,5 @@ def main():
 
 assert sys.argv[1] == "serve", sys.argv
 sequence = itertools.count(1)
-state = Remote(notify, DOCUMENT)
+state = Remote(notify, DOCUMENT, WORDS)
 main()
