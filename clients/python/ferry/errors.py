@@ -33,6 +33,11 @@ class FerryError(Exception):
     def __str__(self) -> str:
         return f"{self.message} [{self.code}]"
 
+    @property
+    def retry_after(self) -> float:
+        """Seconds to wait before trying again, as the sidecar advises; 0.1 where it does not."""
+        return float(self.data.get("retryAfterMs", 100)) / 1000
+
 
 class TransferError(FerryError):
     """A transfer ended without success; catches the three below."""

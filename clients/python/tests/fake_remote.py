@@ -57,24 +57,32 @@ class Remote:
             raise Refusal(1006, "ERR_UNKNOWN_ID", "no such transfer", field="transferId")
         return transfer
 
+    def snapshot(self, t):
+        size = len(t.content or b"")
+        result = t.result if t.state == "succeeded" else {}
+        return {
+            "transferId": t.id,
+            "direction": t.direction,
+            "remote": "local",
+            "loaded": size if t.state == "succeeded" else 0,
+            "state": t.state,
+            "total": None if t.content is None else size,
+            "percent": None,
+            "attempt": t.attempt,
+            "resumable": False,
+            **({"error": t.error} if t.error and t.state != "succeeded" else {}),
+            **({"ref": t.params["ref"]} if "ref" in t.params else {}),
+            **({"metadata": result["metadata"]} if "metadata" in result else {}),
+            **({"file": t.file} if t.method == "file/send" and result else {}),
+        }
+
     def answer(self, method, p):
         if method in ("ping", "transfer/forget"):
             if method == "transfer/forget":
                 del self.transfers[self.of(p).id]
             return {}
         if method == "transfer/get":
-            t = self.of(p)
-            return {
-                "transferId": t.id,
-                "direction": t.direction,
-                "remote": "local",
-                "loaded": 0,
-                "state": t.state,
-                "total": None,
-                "percent": None,
-                "attempt": t.attempt,
-                "resumable": False,
-            }
+            return self.snapshot(self.of(p))
         if method == "transfer/list":
             ids, next = page(list(self.transfers), p, 100)
             return {
