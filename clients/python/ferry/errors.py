@@ -42,6 +42,11 @@ class FerryError(Exception):
 class TransferError(FerryError):
     """A transfer ended without success; catches the three below."""
 
+    @property
+    def resumable(self) -> bool:
+        """Whether it can still come to success, in this process or the next with its state key."""
+        return bool(self.data.get("resumable", False))
+
 
 class TransferRejected(TransferError):
     """Refused before any byte counted: the request itself must change (event `error`)."""
@@ -52,7 +57,11 @@ class TransferFailed(TransferError):
 
 
 class TransferCancelled(TransferError):
-    """Cancelled, by this host or by another (event `cancelled`, JSON-RPC error -32800)."""
+    """Cancelled (event `cancelled`, JSON-RPC error -32800).
+
+    By this host, or, where it is `resumable`, because the sidecar ended: the same request with the
+    same `transfer_id` goes on in the next one that has the same `state_key`.
+    """
 
 
 class RequestTimeout(FerryError, asyncio.TimeoutError):

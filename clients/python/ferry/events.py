@@ -108,7 +108,7 @@ class Failure(Event):
 
 @dataclass(frozen=True)
 class Cancelled(Event):
-    """Cancelled; `resumable`: whether a new transfer could go on from `loaded`."""
+    """Cancelled; `resumable`: only this process ended, and the next one can go on from `loaded`."""
 
     name = "cancelled"
     terminal = True

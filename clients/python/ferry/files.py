@@ -46,7 +46,8 @@ class FileMethods(TransferMethods):
         - source: a path, bytes, Text, a binary file, an iterator of bytes; `name` is needed where
           the source has none.
         - message, meta: any JSON for the channel's subscribers; ttl: hours that history keeps it.
-        - transfer_id: the same one again joins the transfer; made where not given.
+        - transfer_id: the same one again joins the transfer, or goes on with one that an earlier
+          process with the same `state_key` left; made where not given.
         - detach: the transfer goes on when its waiting task is cancelled, until the sidecar ends.
         """
         values = params(

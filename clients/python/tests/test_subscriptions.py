@@ -83,6 +83,9 @@ def test_a_consumer_too_far_behind_is_told_where_to_go_on(shared, monkeypatch):
         async with shared() as s:
             async with s.client.subscribe("a") as messages:
                 await s.say("a", 1, 2, 3, 4)
+                while not messages._ended:  # announced is not yet delivered
+                    messages._wake = asyncio.get_running_loop().create_future()
+                    await messages._wake
                 assert await take(messages, 3) == [1, 2, 3]
                 with pytest.raises(ferry.FerryError) as slow:
                     await messages.next()
