@@ -7,6 +7,13 @@
         print((await handle).url)
 
 Without asyncio: `with ferry.SyncFerry() as f: f.send("photo.jpg", channel="trip").result()`.
+
+A transfer with a `transfer_id` of the host's goes on after a restart: where the sidecar ended
+before it, `TransferCancelled.resumable` (and `Cancelled.resumable`) is true, and the same request
+with the same id, in the next `Ferry` with the same `state_key`, moves only what is missing:
+
+    async with ferry.Ferry(state_key="my-app") as f:
+        await f.put("large.bin", "backups/large.bin", transfer_id="backup-7")
 """
 
 from .client import KEEP, Ferry

@@ -60,7 +60,12 @@ def parser() -> argparse.ArgumentParser:
     send.add_argument("--name", help="the file's name for others")
     send.add_argument("--ttl", type=int, metavar="HOURS", help="how long history keeps it")
     get = _file(command("get", "download a file of a channel"))
-    get.add_argument("--output", "-o", metavar="PATH", help="a path, a folder, or - for stdout")
+    get.add_argument(
+        "--output",
+        "-o",
+        metavar="PATH",
+        help="a path, a folder (the name is made safe), or - for stdout",
+    )
     get.add_argument("--force", "-f", action="store_true", help="replace an existing file")
     command("list", "list the files of a channel").add_argument("channel")
     _file(command("rm", "delete a file of a channel"))

@@ -60,15 +60,19 @@ class Commands:
         return 1 if failures else 0
 
     async def _one(self, label: str, handle: "TransferHandle[Any]") -> Any:
+        sent = await self._attempt(label, handle)
+        if sent is not None:
+            text = f"sent {sent.name} ({size(sent.size)}) to {sent.channel} as {sent.id}"
+            self._print(sent, text)
+        return sent
+
+    async def _attempt(self, label: str, handle: "TransferHandle[Any]") -> Any:
         """Follows one of several transfers: its failure is reported, and the others go on."""
         try:
-            sent = await self._follow(label, handle)
+            return await self._follow(label, handle)
         except FerryError as error:
             self._display.line(f"{printable(label)}: {printable(str(error))}")
             return None
-        text = f"sent {sent.name} ({size(sent.size)}) to {sent.channel} as {sent.id}"
-        self._print(sent, text)
-        return sent
 
     async def _follow(self, label: str, handle: "TransferHandle[Any]") -> Any:
         self._display.add(handle.transfer_id, os.path.basename(label) or label)
@@ -89,7 +93,7 @@ class Commands:
             args.channel,
             args.id,
             args.name,
-            to=_target(args.output, args.name),
+            to=_target(args.output),
             overwrite=args.force,
             remote=self._remote,
         )
@@ -109,44 +113,53 @@ class Commands:
         url = await self._ferry.file_url(args.channel, args.id, args.name, remote=self._remote)
         self._print({"url": url}, url)
 
-    async def _watch(self) -> None:
+    async def _watch(self) -> int:
         args = self._args
-        shown = 0
+        shown = failures = 0
+        if args.download is not None:
+            Path(args.download).mkdir(parents=True, exist_ok=True)
         async with self._ferry.subscribe(
             *args.channels, since=args.since, remote=self._remote
         ) as messages:
             self._display.line(f"watching {printable(', '.join(args.channels))}; Ctrl-C ends")
             async for message in messages:
-                await self._show(message)
+                self._show(message)
+                failures += not await self._fetch(message)
                 shown += 1
                 if shown == args.count:
-                    return
+                    break
+        return 1 if failures else 0
 
-    async def _show(self, message: Message) -> None:
+    def _show(self, message: Message) -> None:
         text = f"{message.timetoken}  {message.channel}  {message.type}"
         if message.file is not None:
             text += f"  {message.file.id}  {message.file.name}"
         if message.message is not None:
             text += f"  {json.dumps(message.message, ensure_ascii=False)}"
         self._print(message, text)
-        if self._args.download is not None and message.file is not None:
-            file, folder = message.file, Path(self._args.download)
-            folder.mkdir(parents=True, exist_ok=True)
-            handle = self._ferry.download(
-                message.channel,
-                file.id,
-                file.name,
-                to=folder / safe_name(file.name),
-                remote=message.remote,
-            )
-            got = await self._follow(file.name, handle)
+
+    async def _fetch(self, message: Message) -> bool:
+        """Downloads the file a message announces, where that is wanted; whether that went well."""
+        file = message.file
+        if self._args.download is None or file is None:
+            return True
+        handle = self._ferry.download(
+            message.channel,
+            file.id,
+            file.name,
+            to=_inside(self._args.download),
+            remote=message.remote,
+        )
+        got = await self._attempt(file.name, handle)
+        if got is not None:
             self._print(got, f"got {got.path} ({size(got.size)})")
+        return got is not None
 
     async def _history(self) -> None:
         args = self._args
         page = await self._ferry.history(args.channel, limit=args.limit, remote=self._remote)
         for message in page.messages:
-            await self._show(message)
+            self._show(message)
 
     async def _put(self) -> None:
         args = self._args
@@ -198,12 +211,6 @@ class Commands:
         print(text, flush=True)
 
 
-def safe_name(name: str) -> str:
-    """A name from elsewhere as one component of a path that cannot lead out of its folder."""
-    cleaned = "".join("_" if c in "/\\\0" or not c.isprintable() else c for c in name)
-    return "_" * len(cleaned) or "_" if cleaned in ("", ".", "..") else cleaned
-
-
 def _plain(value: Any) -> Dict[str, Any]:
     plain: Dict[str, Any] = value if isinstance(value, dict) else dataclasses.asdict(value)
     return plain
@@ -226,10 +233,15 @@ def _name(given: Optional[str], file: str) -> Optional[str]:
     return given
 
 
-def _target(output: Optional[str], name: str) -> str:
+def _target(output: Optional[str]) -> str:
     if output is None:
-        return safe_name(name)
-    return os.path.join(output, safe_name(name)) if os.path.isdir(output) else output
+        return _inside(os.curdir)
+    return _inside(output) if os.path.isdir(output) else output
+
+
+def _inside(folder: str) -> str:
+    """The folder as a target: the slash has the sidecar choose a safe name from the sender's."""
+    return os.path.join(folder, "")
 
 
 def _usage(message: str) -> FerryError:

@@ -159,6 +159,7 @@ class Connection:
                 version=hello["serverInfo"]["version"],
                 instance_id=hello["instanceId"],
                 remotes=listed(Remote)(hello["remotes"]),
+                default=hello["default"],
                 capabilities=hello["capabilities"],
                 limits=hello["limits"],
             )

@@ -33,9 +33,19 @@ class FerryError(Exception):
     def __str__(self) -> str:
         return f"{self.message} [{self.code}]"
 
+    @property
+    def retry_after(self) -> float:
+        """Seconds to wait before trying again, as the sidecar advises; 0.1 where it does not."""
+        return float(self.data.get("retryAfterMs", 100)) / 1000
+
 
 class TransferError(FerryError):
     """A transfer ended without success; catches the three below."""
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it can still come to success, in this process or the next with its state key."""
+        return bool(self.data.get("resumable", False))
 
 
 class TransferRejected(TransferError):
@@ -47,7 +57,11 @@ class TransferFailed(TransferError):
 
 
 class TransferCancelled(TransferError):
-    """Cancelled, by this host or by another (event `cancelled`, JSON-RPC error -32800)."""
+    """Cancelled (event `cancelled`, JSON-RPC error -32800).
+
+    By this host, or, where it is `resumable`, because the sidecar ended: the same request with the
+    same `transfer_id` goes on in the next one that has the same `state_key`.
+    """
 
 
 class RequestTimeout(FerryError, asyncio.TimeoutError):

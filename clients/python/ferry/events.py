@@ -108,7 +108,7 @@ class Failure(Event):
 
 @dataclass(frozen=True)
 class Cancelled(Event):
-    """Cancelled; `resumable`: whether a new transfer could go on from `loaded`."""
+    """Cancelled; `resumable`: only this process ended, and the next one can go on from `loaded`."""
 
     name = "cancelled"
     terminal = True
@@ -124,6 +124,25 @@ EVENTS: Dict[str, Type[Event]] = {
     )
 }  # fmt: skip
 """Every event by the name observers use."""
+
+
+def ended(snapshot: Mapping[str, Any]) -> Optional[Event]:
+    """The event a transfer ended with, from the reply of `transfer/get`; None while it goes on.
+
+    Its `seq` is 0. The path and digest of a download are not in a snapshot.
+    """
+    name = {
+        "succeeded": "uploaded" if snapshot["direction"] == "upload" else "downloaded",
+        "rejected": "error",
+        "failed": "failure",
+        "cancelled": "cancelled",
+    }.get(snapshot["state"])
+    if name is None:
+        return None
+    fields = {**snapshot, "seq": 0, "size": snapshot["loaded"]}
+    if "ref" in snapshot and "metadata" in snapshot:
+        fields["object"] = {"ref": snapshot["ref"], "metadata": snapshot["metadata"]}
+    return event(name, fields)
 
 
 def event(method: str, params: Mapping[str, Any]) -> Optional[Event]:

@@ -46,7 +46,8 @@ class FileMethods(TransferMethods):
         - source: a path, bytes, Text, a binary file, an iterator of bytes; `name` is needed where
           the source has none.
         - message, meta: any JSON for the channel's subscribers; ttl: hours that history keeps it.
-        - transfer_id: the same one again joins the transfer; made where not given.
+        - transfer_id: the same one again joins the transfer, or goes on with one that an earlier
+          process with the same `state_key` left; made where not given.
         - detach: the transfer goes on when its waiting task is cancelled, until the sidecar ends.
         """
         values = params(
@@ -134,7 +135,8 @@ class FileMethods(TransferMethods):
         """Downloads a file named by channel, id and name, or by url, or by message_id.
 
         It goes to a path (`to`), into memory (`inline`), through `handle.chunks()` (`stream`), or
-        to a temporary file.
+        to a temporary file. `name` is what the sender chose: a `to` that ends in "/" is a folder,
+        in which the file gets that name made safe.
         """
         values = params(
             channel=channel, id=id, name=name, url=url, message_id=message_id,

@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from .errors import FerryError, RequestTimeout, TransferCancelled, TransferFailed
 from .event_stream import EventStream
-from .events import Cancelled, Event, Failure, Rejected
+from .events import Cancelled, Event, Failure, Rejected, ended
 from .observers import Observer, Observers
 from .state import TransferState, after
 
@@ -50,14 +50,14 @@ class TransferHandle(Generic[R]):
         *,
         from_reply: Callable[[Any], R],
         from_event: Callable[[Event], R],
-        rejoin: Optional[Callable[[], "Call"]] = None,
+        rejoin: Optional[Callable[[Event], Optional["Call"]]] = None,
     ) -> None:
         self.transfer_id = transfer_id
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self._from_reply = from_reply
         self._from_event = from_event
-        # Where the event does not carry all of the result: a request that joins the transfer.
+        # Joins the transfer where an event does not carry all of the result.
         self._rejoin = rejoin
         self._future: "asyncio.Future[R]" = self._loop.create_future()
         self._call: Optional["Call"] = None
@@ -69,6 +69,8 @@ class TransferHandle(Generic[R]):
         self._latest: Dict[str, Event] = {}
         self._streams: "WeakSet[EventStream]" = WeakSet()
         self._observers = Observers()
+        self.kin: Optional["WeakSet[TransferHandle[Any]]"] = None
+        """The router's set of handles of this transfer that failed."""
         connection._router.add(self)
 
     # For the host
@@ -168,6 +170,8 @@ class TransferHandle(Generic[R]):
 
     def receive(self, event: Event) -> None:
         """Takes an event of this transfer."""
+        if isinstance(event, Failure) and isinstance(self._latest_outcome(), Failure):
+            return  # the snapshot that told of it was faster
         for outdated in _REPLACES.get(event.name, (event.name,)):
             self._latest.pop(outdated, None)
         self._latest[event.name] = event
@@ -185,10 +189,22 @@ class TransferHandle(Generic[R]):
             return
         if error is not None:
             self.fail(error)
-        elif self._rejoin is not None:
-            self.begin(self._rejoin(), detached=False, timeout=None)
+            return
+        try:
+            call = self._rejoin(event) if self._rejoin is not None else None
+        except FerryError as gone:
+            self.fail(gone)
+            return
+        if call is not None:
+            self.begin(call, detached=False, timeout=None)
         else:
             self._succeed(self._from_event, event)
+
+    def look(self) -> None:
+        """Asks what became of it: where it has ended before, no event will follow."""
+        with contextlib.suppress(FerryError):  # the process is gone, which is told anyway
+            call = self._connection._post("transfer/get", {"transferId": self.transfer_id})
+            call.future.add_done_callback(self._looked)
 
     def fail(self, error: BaseException) -> None:
         """Settles without success."""
@@ -228,8 +244,27 @@ class TransferHandle(Generic[R]):
             told = self._latest_outcome()
             # The event says whether it was rejected or failed; the reply's error is the same.
             self.fail(told.error if told is not None else error)
-        elif not self._settled_by_event and not self._future.done():
+        elif self._future.done():
+            return
+        elif not self._settled_by_event:
             self._succeed(self._from_reply, reply.result())
+        elif not self._has_ended():
+            self.look()
+
+    def _looked(self, reply: "asyncio.Future[Any]") -> None:
+        try:
+            event = ended(reply.result())
+        except FerryError as error:
+            if error.code == "ERR_OVERLOADED":
+                self._loop.call_later(error.retry_after, self.look)
+            else:
+                self.fail(error)
+        else:
+            if event is not None and not self._has_ended():
+                self.receive(event)
+
+    def _has_ended(self) -> bool:
+        return any(event.terminal for event in self._latest.values())
 
     def _latest_outcome(self) -> Optional[Outcome]:
         last = next(reversed(list(self._latest.values())), None)

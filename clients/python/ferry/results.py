@@ -244,11 +244,12 @@ class Remote:
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """What the sidecar said of itself at the start."""
+    """What the sidecar said of itself at the start; `default`: the remote where none is named."""
 
     version: str
     instance_id: str
     remotes: Tuple[Remote, ...]
+    default: str
     capabilities: Mapping[str, Any]
     limits: Mapping[str, int]
 

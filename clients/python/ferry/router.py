@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from .errors import FerryError
 from .events import event
@@ -24,12 +24,16 @@ class Router:
 
     def __init__(self) -> None:
         self._active: Dict[str, List["TransferHandle[Any]"]] = {}
-        self._settled: "WeakSet[TransferHandle[Any]]" = WeakSet()
+        # The handles hold the set they are in, so an entry goes with the last of them.
+        self._failed: "WeakValueDictionary[str, WeakSet[TransferHandle[Any]]]" = (
+            WeakValueDictionary()
+        )
         self.subscriptions: List["Subscription"] = []
 
     def add(self, handle: "TransferHandle[Any]") -> None:
         """Routes a transfer's events to a handle."""
-        self._settled.discard(handle)
+        if handle.kin is not None:
+            handle.kin.discard(handle)
         self._active.setdefault(handle.transfer_id, []).append(handle)
 
     def settle(self, handle: "TransferHandle[Any]", *, again: bool) -> None:
@@ -40,23 +44,24 @@ class Router:
             if not handles:
                 del self._active[handle.transfer_id]
         if again:
-            self._settled.add(handle)
+            handle.kin = self._failed.setdefault(handle.transfer_id, WeakSet())
+            handle.kin.add(handle)
 
     def route(self, method: str, params: Mapping[str, Any]) -> None:
         """Delivers one notification; those of nobody's interest are dropped."""
         if method == "message":
             message = decode(Message, params)
-            for subscription in self.subscriptions:
+            for subscription in list(self.subscriptions):
                 subscription.receive(message)
         elif method == "status":
             status = decode(Status, params)
-            for subscription in self.subscriptions:
+            for subscription in list(self.subscriptions):
                 subscription.receive_status(status)
         else:
             happened = event(method, params)
             if happened is None:
                 return
-            failed = [h for h in self._settled if h.transfer_id == happened.transfer_id]
+            failed = list(self._failed.get(happened.transfer_id, ()))
             for handle in self._active.get(happened.transfer_id, []) + failed:
                 handle.receive(happened)
 

@@ -120,22 +120,21 @@ async def feed(connection: "Connection", transfer_id: str, stream: Stream) -> No
             view = memoryview(chunk).cast("B") if len(chunk) else memoryview(b"")
             for start in range(0, len(view), CHUNK):
                 data = base64.b64encode(view[start : start + CHUNK]).decode("ascii")
-                await _patiently(
+                await patiently(
                     connection, "stream/write", {"transferId": transfer_id, "data": data}
                 )
-    await _patiently(connection, "stream/close", {"transferId": transfer_id})
+    await patiently(connection, "stream/close", {"transferId": transfer_id})
 
 
-async def _patiently(connection: "Connection", method: str, values: Dict[str, Any]) -> None:
+async def patiently(connection: "Connection", method: str, values: Dict[str, Any]) -> Any:
     """A request that is sent again where the sidecar has too much to do: none may be left out."""
     while True:
         try:
-            await connection.request(method, values)
-            return
+            return await connection.request(method, values)
         except FerryError as error:
             if error.code != "ERR_OVERLOADED":
                 raise
-            await asyncio.sleep(float(error.data.get("retryAfterMs", 100)) / 1000)
+            await asyncio.sleep(error.retry_after)
 
 
 async def _iterate(chunks: Chunks) -> AsyncIterator[bytes]:

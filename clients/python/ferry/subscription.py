@@ -18,8 +18,9 @@ from typing import (
     Type,
 )
 
-from .errors import FerryError, RequestTimeout
+from .errors import FerryError, RequestTimeout, from_wire
 from .results import Message, Status
+from .wire import merged, params
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -32,60 +33,62 @@ class Subscription(AsyncIterator[Message]):
     """An async context manager that is iterated for its messages, each once and in order.
 
     `timetoken` is where to go on later (`since=`). A consumer that falls BACKLOG messages behind
-    gets them, then FerryError with code CLIENT_TOO_SLOW: nothing is skipped in silence.
+    gets them, then FerryError with code CLIENT_TOO_SLOW: nothing is skipped in silence. Where the
+    sidecar ends the subscription, the iteration ends with its error, after what is queued.
     """
 
     def __init__(
         self,
         connection: "Connection",
-        params: Mapping[str, Any],
+        ask: Mapping[str, Any],
         on_status: Optional[Callable[[Status], Any]],
     ) -> None:
         self._connection = connection
-        self._params = params
-        self._remote: Optional[str] = params.get("remote")
-        self._names = {*params.get("channels", ()), *params.get("groups", ())}
+        self._ask = ask
+        self._names = {*ask.get("channels", ()), *ask.get("groups", ())}
         self._on_status = on_status
         self._queue: Deque[Message] = deque()
         self._seen: Dict[str, int] = {}
         self._floor = 0
         self._wake: Optional["asyncio.Future[None]"] = None
         self._error: Optional[FerryError] = None
+        self._started = False
+        self._lost: Optional[FerryError] = None
         self._ended = False
-        self.timetoken: str = params.get("since", "0")
+        self.timetoken: str = ask.get("since", "0")
 
     async def start(self) -> "Subscription":
         """Subscribes; `async with` does this."""
-        others = self._connection._router.subscriptions
-        others.append(self)  # before the request: a message may overtake its reply
+        # Before the request: a message may overtake its reply.
+        self._connection._router.subscriptions.append(self)
         try:
-            reply = await self._connection.request("channel/subscribe", self._params)
+            reply = await self._connection.request("channel/subscribe", self._ask)
         except BaseException:
-            others.remove(self)
+            self._leave()
             raise
-        if "since" not in self._params:
+        if "since" not in self._ask:
             self._floor = int(reply["timetoken"])
             self.timetoken = max(self.timetoken, reply["timetoken"], key=int)
+        self._started = True
+        self._end_if_lost()
         return self
 
     async def close(self) -> None:
         """Unsubscribes from what no other subscription of this client needs."""
-        subscriptions = self._connection._router.subscriptions
         self._end(None)
-        if self not in subscriptions:
+        if not self._leave():
             return
-        subscriptions.remove(self)
+        subscriptions = self._connection._router.subscriptions
         others = [s for s in subscriptions if s._remote == self._remote]
         needed = {name for other in others for name in other._names}
         unused = {
-            key: [name for name in self._params.get(key, ()) if name not in needed]
+            key: [name for name in self._ask.get(key, ()) if name not in needed]
             for key in ("channels", "groups")
         }
         gone = {key: names for key, names in unused.items() if names}
         if gone:
-            if self._remote is not None:
-                gone["remote"] = self._remote  # type: ignore[assignment]
-            await self._connection.request("channel/unsubscribe", gone)
+            ask = merged(gone, params(remote=self._ask.get("remote")))
+            await self._connection.request("channel/unsubscribe", ask)
 
     async def __aenter__(self) -> "Subscription":
         return await self.start()
@@ -124,7 +127,7 @@ class Subscription(AsyncIterator[Message]):
 
     def receive(self, message: Message) -> None:
         """Takes a message if it is one of this subscription's and new to it."""
-        if self._ended or self._remote not in (None, message.remote):
+        if self._ended or self._remote != message.remote:
             return
         if not {message.channel, message.subscription} & self._names:
             return
@@ -147,13 +150,39 @@ class Subscription(AsyncIterator[Message]):
 
     def receive_status(self, status: Status) -> None:
         """Takes a change of the connection."""
-        if self._on_status and self._remote in (None, status.remote):
+        if self._remote != status.remote:
+            return
+        if self._on_status:
             call = self._on_status
             self._connection._dispatch(lambda: call(status))
+        if status.state == "disconnected" and status.error is not None:
+            self._lost = from_wire(status.error)
+        elif status.state == "connected":
+            self._lost = None
+        self._end_if_lost()
 
     def fail(self, error: FerryError) -> None:
         """Ends the iteration with an error, after what is queued."""
         self._end(error)
+
+    @property
+    def _remote(self) -> Optional[str]:
+        info = self._connection.info
+        return self._ask.get("remote") or (info.default if info else None)
+
+    def _leave(self) -> bool:
+        """Hears no more; False where it did not."""
+        subscriptions = self._connection._router.subscriptions
+        if self not in subscriptions:
+            return False
+        subscriptions.remove(self)
+        return True
+
+    def _end_if_lost(self) -> None:
+        # Before the reply a loss may be one of earlier subscriptions: `connected` follows then.
+        if self._started and self._lost is not None:
+            self._leave()  # there is nothing left to unsubscribe from
+            self.fail(self._lost)
 
     def _end(self, error: Optional[FerryError]) -> None:
         if not self._ended:

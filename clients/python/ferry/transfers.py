@@ -13,7 +13,7 @@ from .events import Downloaded, Event
 from .handle import TransferHandle
 from .pages import Pages
 from .results import Download, Snapshot, TransferPage
-from .sources import Source, feed, local_path, prepare
+from .sources import Source, feed, local_path, patiently, prepare
 from .wire import decode, merged, params
 
 R = TypeVar("R")
@@ -32,7 +32,7 @@ class DownloadHandle(TransferHandle[Download]):
         complete = False
         try:
             while not complete:
-                reply = await self._connection.request("stream/read", ask)
+                reply = await patiently(self._connection, "stream/read", ask)
                 complete = reply["eof"]
                 chunk = base64.b64decode(reply["data"])
                 if chunk:
@@ -91,10 +91,17 @@ class TransferMethods(Connection):
         await self.request("transfer/forget", _id(transfer_id))
 
     def attach(self, transfer_id: str) -> "TransferHandle[Event]":
-        """A handle on a transfer that was begun elsewhere: its result is the event that ends it."""
-        return TransferHandle(
+        """A handle on a transfer that was begun elsewhere: its result is the event that ends it.
+
+        Where it has ended already, the event (with `seq` 0) is made of what `transfer_get` tells:
+        a download's has no path. One that is interrupted goes on with `resume()`.
+        """
+        self._process_or_raise()
+        handle: "TransferHandle[Event]" = TransferHandle(
             self, transfer_id, from_reply=lambda _: _never(), from_event=lambda event: event
         )
+        handle.look()
+        return handle
 
     async def _manage(self, method: str, transfer_id: str) -> str:
         reply = await self.request(method, _id(transfer_id))
@@ -149,8 +156,8 @@ class TransferMethods(Connection):
         ask = merged(params(target=target), {"transferId": str(uuid.uuid4())}, values)
         again = {key: value for key, value in ask.items() if key != "detach"}
 
-        def rejoin() -> Call:
-            return self._post(method, again)
+        def rejoin(event: Event) -> Optional[Call]:
+            return self._post(method, again) if inline or event.seq == 0 else None
 
         return self._begin(
             DownloadHandle,
@@ -159,7 +166,7 @@ class TransferMethods(Connection):
             timeout,
             from_reply=lambda reply: decode(Download, reply),
             from_event=_downloaded,
-            rejoin=rejoin if inline else None,
+            rejoin=rejoin,
         )
 
     def _begin(

@@ -21,11 +21,18 @@ class Remote:
     token = 17_000_000_000_000_000
     ended = False
 
-    def __init__(self, notify, document):
+    def __init__(self, notify, document, words):
+        self.words = words
         self.notify, self.document = notify, document
         self.files, self.objects, self.messages = {}, {}, []
         self.transfers, self.calls, self.channels = {}, {}, set()
         self.concurrency = 4
+
+    def lose(self):
+        """Ends all subscriptions, as when the remote cannot be read any more."""
+        self.channels.clear()
+        error = Refusal(1504, "ERR_SERVER", "the index is held", True, phase="subscribe").error
+        self.notify("status", remote="local", state="disconnected", error=error)
 
     def announce(self, channel, file, params):
         self.token += 1
@@ -50,24 +57,32 @@ class Remote:
             raise Refusal(1006, "ERR_UNKNOWN_ID", "no such transfer", field="transferId")
         return transfer
 
+    def snapshot(self, t):
+        size = len(t.content or b"")
+        result = t.result if t.state == "succeeded" else {}
+        return {
+            "transferId": t.id,
+            "direction": t.direction,
+            "remote": "local",
+            "loaded": size if t.state == "succeeded" else 0,
+            "state": t.state,
+            "total": None if t.content is None else size,
+            "percent": None,
+            "attempt": t.attempt,
+            "resumable": False,
+            **({"error": t.error} if t.error and t.state != "succeeded" else {}),
+            **({"ref": t.params["ref"]} if "ref" in t.params else {}),
+            **({"metadata": result["metadata"]} if "metadata" in result else {}),
+            **({"file": t.file} if t.method == "file/send" and result else {}),
+        }
+
     def answer(self, method, p):
         if method in ("ping", "transfer/forget"):
             if method == "transfer/forget":
                 del self.transfers[self.of(p).id]
             return {}
         if method == "transfer/get":
-            t = self.of(p)
-            return {
-                "transferId": t.id,
-                "direction": t.direction,
-                "remote": "local",
-                "loaded": 0,
-                "state": t.state,
-                "total": None,
-                "percent": None,
-                "attempt": t.attempt,
-                "resumable": False,
-            }
+            return self.snapshot(self.of(p))
         if method == "transfer/list":
             ids, next = page(list(self.transfers), p, 100)
             return {
@@ -127,6 +142,12 @@ class Remote:
         if method == "channel/subscribe":
             if not p["channels"]:
                 raise Refusal(-32602, "ERR_INVALID_ARGUMENT", "/channels: name one at least")
+            if "lose-before-subscribe" in self.words:
+                self.lose()
+            if not self.channels:
+                self.notify("status", remote="local", state="connected")
+            if "lose-at-subscribe" in self.words:
+                self.lose()
             since, self.channels = p.get("since"), self.channels | set(p["channels"])
             token = str(self.token)
             for m in self.messages:

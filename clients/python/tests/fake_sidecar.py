@@ -38,10 +38,19 @@ class Transfer:
         self.content = None
         self.chunks = bytearray()
         self.read = 0
+        self.error = self.result = None
         state.transfers[self.id] = self
         if params.get("detach"):
             self.reply({"transferId": self.id})
             self.ids = []
+
+    def join(self, id, params):
+        """Answers one more request for the same transfer, once it has ended."""
+        assert self.state not in ("queued", "running", "paused"), self.state
+        if params.get("detach"):
+            out({"id": id, "result": {"transferId": self.id}})
+        else:
+            out({"id": id, **({"error": self.error} if self.error else {"result": self.result})})
 
     @property
     def up(self):
@@ -52,6 +61,7 @@ class Transfer:
         return "upload" if self.up else "download"
 
     def reply(self, result=None, error=None):
+        self.result = result
         for id in self.ids:
             state.calls.pop(id, None)
             out({"id": id, **({"error": error} if error else {"result": result})})
@@ -80,6 +90,8 @@ class Transfer:
                 raise Refusal(1301, "ERR_NOT_FOUND", f"no file {p.get('id')}", phase="download")
             self.content = state.files[p["id"]][1]
             target = p.get("target")
+            if isinstance(target, str) and target.endswith("/"):
+                p["target"] = target = target + state.files[p["id"]][2].replace("/", "_")
             if isinstance(target, str) and os.path.exists(target) and not p.get("overwrite"):
                 raise Refusal(1307, "ERR_TARGET_EXISTS", f"{target} is there: pass overwrite")
 
@@ -89,7 +101,7 @@ class Transfer:
                total=total, percent=percent, rate=1000, etaMs=5, attempt=self.attempt)  # fmt: skip
 
     def settle(self, kind, error):
-        self.state = {"error": "rejected", "failure": "failed"}.get(kind, kind)
+        self.state, self.error = {"error": "rejected", "failure": "failed"}.get(kind, kind), error
         error["data"]["transferId"] = self.id
         extra = {"loaded": 0, "resumable": False} if kind == "cancelled" else {}
         notify(kind, transferId=self.id, error=error, **extra)
@@ -135,6 +147,7 @@ class Transfer:
             file = {**short, "channel": p["channel"], "contentType": "text/plain",
                     "sha256": digest, "timetoken": state.announce(p["channel"], short, p),
                     "url": f"file:///fake/{id}"}  # fmt: skip
+            self.file = file
             notify("uploaded", transferId=self.id, file=file, sha256=digest)
             self.reply({"transferId": self.id, **file})
         elif self.method == "object/put":
@@ -201,8 +214,6 @@ def manage(verb, transfer):
 
 def stream(verb, transfer, p):
     if verb == "write":
-        if WORDS.pop("overload-once", None) is not None:
-            raise Refusal(1702, "ERR_OVERLOADED", "too much to do", True, retryAfterMs=1)
         if transfer.params.get("channel") == "full":
             raise Refusal(1306, "ERR_DISK_FULL", "the disk is full")
         chunk = base64.b64decode(p["data"])
@@ -259,6 +270,9 @@ def check(method, params):
 
 def serve(id, method, params):
     check(method, params)
+    if WORDS.get("overload-once") == method:
+        del WORDS["overload-once"]
+        raise Refusal(1702, "ERR_OVERLOADED", "too much to do", True, retryAfterMs=1)
     if WORDS.get("die-at") == method:
         die("the disk is on fire")
     if WORDS.get("kill-at") == method:
@@ -281,12 +295,16 @@ def serve(id, method, params):
     if method == "initialize":
         return out({"id": id, "result": initialize(params)})
     if method in ("file/send", "object/put", "object/get", "file/download"):
+        if params["transferId"] in state.transfers:
+            return state.transfers[params["transferId"]].join(id, params)
         transfer = Transfer(method, id, params)
         state.calls[id] = transfer
         try:
             return transfer.run()
         except Refusal as refusal:
             return transfer.settle("error", refusal.error)
+    if WORDS.get("lose-subscriptions-at") == method:
+        state.lose()
     result, then = answer(method, params)
     out({"id": id, "result": result})
     return then() if then else None
@@ -322,5 +340,5 @@ def main():
 
 assert sys.argv[1] == "serve", sys.argv
 sequence = itertools.count(1)
-state = Remote(notify, DOCUMENT)
+state = Remote(notify, DOCUMENT, WORDS)
 main()

@@ -293,7 +293,7 @@ def test_a_chosen_id_is_sent_and_a_handle_can_be_attached(fake):
 
 def test_overload_while_streaming_is_waited_out(fake, recorder):
     async def run():
-        async with ferry.Ferry(**fake("overload-once")) as f:
+        async with ferry.Ferry(**fake("overload-once=stream/write")) as f:
             put = await f.put(iter([b"a", b"b"]), "x")
             assert put.metadata.size == 2
 

@@ -26,13 +26,13 @@ def slow(real, tmp_path):
             await self.set_limits(upload_rate=3 * MIB)
             return self
 
-    return lambda: Slow(**real())
+    return lambda **options: Slow(**real(**options))
 
 
 async def moving(handle):
     async for event in handle.events():
         if isinstance(event, ferry.Progress) and 0 < event.loaded < event.total:
-            return
+            return event
     raise AssertionError("it ended before it moved")
 
 
@@ -103,5 +103,73 @@ def test_leaving_by_an_exception_cancels_and_leaving_quietly_finishes(slow):
                 raise KeyError("the host's own")
         with pytest.raises(ferry.TransferCancelled):
             await lost
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("how", ["the same request", "attached and resumed"])
+def test_what_a_shutdown_left_goes_on_in_the_next_process(slow, how):
+    async def run():
+        async with slow(state_key="one") as f:
+            handle = f.put("large.bin", "large", transfer_id="mine")
+            await moving(handle)
+            held = handle.snapshot.loaded
+            events = handle.events()
+            await f.close("now")
+            cancelled = [event async for event in ending(events)][-1]
+            assert isinstance(cancelled, ferry.Cancelled)
+            assert cancelled.resumable
+            with pytest.raises(ferry.TransferCancelled) as left:
+                await handle
+            assert left.value.resumable
+            assert left.value.data["resumable"] is True
+        async with slow(state_key="one") as f:
+            assert [left.transfer_id async for left in f.transfers(state="interrupted")] == ["mine"]
+            if how == "the same request":
+                handle = f.put("large.bin", "large", transfer_id="mine")
+            else:
+                handle = f.attach("mine")
+                await handle.resume()
+            first = await moving(handle)
+            assert (first.attempt, first.loaded >= held) == (2, True)
+            await handle
+            stored = await f.metadata("large")
+            assert stored.sha256 == hashlib.sha256(CONTENT).hexdigest()
+
+    asyncio.run(run())
+
+
+async def ending(events):
+    """Events until an unhappy end."""
+    try:
+        async for event in events:
+            yield event
+    except ferry.TransferError:
+        return
+
+
+def test_what_this_host_cancelled_is_not_resumable(slow):
+    async def run():
+        async with slow() as f:
+            handle = f.put("large.bin", "large")
+            await moving(handle)
+            await handle.cancel()
+            with pytest.raises(ferry.TransferCancelled) as cancelled:
+                await handle
+            assert not cancelled.value.resumable
+
+    asyncio.run(run())
+
+
+def test_inline_content_over_the_line_says_where_to_go_instead(real):
+    content = os.urandom(13 * MIB)
+
+    async def run():
+        async with ferry.Ferry(**real()) as f:
+            await f.put(content, "large")
+            with pytest.raises(ferry.TransferError) as refused:
+                await f.get("large", inline=True)
+            assert refused.value.code == "ERR_DOWNLOAD_SIZE_EXCEEDED"
+            assert "use a path, a temporary file or a stream" in refused.value.message
 
     asyncio.run(run())
