@@ -161,3 +161,22 @@ def test_failed_handles_are_found_by_their_transfer_and_forgotten_with_the_host(
             assert dict(f._router._failed) == {}
 
     asyncio.run(run())
+
+
+def test_an_event_that_comes_after_the_snapshot_told_of_it_is_not_told_twice(fake):
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            await ended(f, "fail-once")
+            error = (await f.transfer("t")).error
+            handle = f.attach("t")
+            heard = []
+            handle.on("failure", heard.append)
+            with pytest.raises(ferry.TransferFailed):
+                await handle.result(timeout=10)
+            f._router.route("failure", {"seq": 99, "transferId": "t", "error": error})
+            await f.ping()
+            assert len(heard) == 1
+            await handle.retry()
+            assert (await handle.result(timeout=10)).file.name == "n.txt"
+
+    asyncio.run(run())
