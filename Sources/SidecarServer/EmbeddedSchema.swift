@@ -34,12 +34,7 @@ package enum EmbeddedSchema {
     "serverInfo":{"type":"object","properties":{"name":{"const":"ferry"},"version":{"type":"string"}},"required":["name","version"],"additionalProperties":false},\#
     "protocolVersion":{"const":1},\#
     "instanceId":{"type":"string","description":"Unique per process: a changed one means that ferry was restarted."},\#
-    "capabilities":{\#
-    "type":"object",\#
-    "description":"What this version can do. Later versions add names; absent means unsupported.",\#
-    "properties":{"framings":{"type":"array","items":{"type":"string","enum":["ndjson","lsp"]}},"kinds":{"type":"array","items":{"type":"string"},"description":"Kinds of remotes this version has."},"sources":{"type":"array","items":{"type":"string","enum":["path","data","text","stream"]}},"targets":{"type":"array","items":{"type":"string","enum":["path","temporary","inline","stream"]}}},\#
-    "required":["framings","kinds","sources","targets"]\#
-    },\#
+    "capabilities":{"type":"object","description":"What this version can do. Later versions add names; absent means unsupported.","properties":{"framings":{"type":"array","items":{"type":"string","enum":["ndjson","lsp"]}},"kinds":{"type":"array","items":{"type":"string"},"description":"Kinds of remotes this version has."},"sources":{"type":"array","items":{"type":"string","enum":["path","data","text","stream"]}},"targets":{"type":"array","items":{"type":"string","enum":["path","temporary","inline","stream"]}}},"required":["framings","kinds","sources","targets"]},\#
     "remotes":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string","enum":["local"]},"capabilities":{"type":"array","items":{"type":"string","enum":["objects","files","channels","subscribe","filter","groups","resumable"]}}},"required":["name","kind","capabilities"],"additionalProperties":false}},\#
     "default":{"type":"string","description":"The remote used where a call names none."},\#
     "limits":{"type":"object","properties":{"maxLineBytes":{"type":"integer","minimum":1,"description":"The longest line ferry reads."},"maxOutLineBytes":{"type":"integer","minimum":1,"description":"The longest line it writes."},"maxInFlight":{"type":"integer","minimum":1,"description":"Requests open at once; more get ERR_OVERLOADED."}},"required":["maxLineBytes","maxOutLineBytes","maxInFlight"],"additionalProperties":false}\#
@@ -50,16 +45,7 @@ package enum EmbeddedSchema {
     },\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"}]\#
     },\#
-    {\#
-    "name":"shutdown",\#
-    "summary":"Ends all work and answers with what became of it.",\#
-    "description":"New work is refused at once with ERR_SHUTTING_DOWN. Follow it with `exit` or close stdin.",\#
-    "tags":[{"name":"lifecycle"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"mode","description":"drain: accepted transfers finish. now: they are cancelled.","schema":{"type":"string","enum":["drain","now"],"default":"drain"}},{"name":"deadlineMs","description":"How long a drain may take before it becomes `now`, in ms; default no limit.","schema":{"type":"integer","minimum":0}}],\#
-    "result":{"name":"result","description":"Transfers by what became of them.","schema":{"type":"object","properties":{"completed":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0},"cancelled":{"type":"integer","minimum":0},"resumable":{"type":"integer","minimum":0}},"required":["completed","failed","cancelled","resumable"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"}]\#
-    },\#
+    {"name":"shutdown","summary":"Ends all work and answers with what became of it.","description":"New work is refused at once with ERR_SHUTTING_DOWN. Follow it with `exit` or close stdin.","tags":[{"name":"lifecycle"}],"paramStructure":"by-name","params":[{"name":"mode","description":"drain: accepted transfers finish. now: they are cancelled.","schema":{"type":"string","enum":["drain","now"],"default":"drain"}},{"name":"deadlineMs","description":"How long a drain may take before it becomes `now`, in ms; default no limit.","schema":{"type":"integer","minimum":0}}],"result":{"name":"result","description":"Transfers by what became of them.","schema":{"type":"object","properties":{"completed":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0},"cancelled":{"type":"integer","minimum":0},"resumable":{"type":"integer","minimum":0}},"required":["completed","failed","cancelled","resumable"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"}]},\#
     {"name":"exit","summary":"Ends the process: exit code 0 after `shutdown`, else 1.","description":"A notification.","tags":[{"name":"lifecycle"}],"paramStructure":"by-name","params":[]},\#
     {"name":"$/cancelRequest","summary":"Cancels a request that is still open.","description":"A notification, read ahead of everything queued. The request still gets its one reply: ERR_CANCELLED, or its result if it was done. Late, unknown or repeated: silence.","tags":[{"name":"lifecycle"}],"paramStructure":"by-name","params":[{"name":"id","description":"The request's id.","required":true,"schema":{"type":["integer","string"]}}]},\#
     {"name":"ping","summary":"Answers `{}`, always.","tags":[{"name":"lifecycle"}],"paramStructure":"by-name","params":[],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}}},\#
@@ -93,225 +79,40 @@ package enum EmbeddedSchema {
     "description":"Every error of an accepted upload carries `data.fileUploaded`. When only the announcement failed it is ERR_PUBLISH_FAILED with `data.id` and `data.name`: `transfer/retry` or `file/publish` announces without uploading again.",\#
     "tags":[{"name":"files"}],\#
     "paramStructure":"by-name",\#
-    "params":[\#
-    {"$ref":"#/components/contentDescriptors/remote"},\#
-    {"$ref":"#/components/contentDescriptors/channel"},\#
-    {"$ref":"#/components/contentDescriptors/path"},\#
-    {"$ref":"#/components/contentDescriptors/data"},\#
-    {"$ref":"#/components/contentDescriptors/text"},\#
-    {"$ref":"#/components/contentDescriptors/stream"},\#
-    {"$ref":"#/components/contentDescriptors/name"},\#
-    {"$ref":"#/components/contentDescriptors/contentType"},\#
-    {"$ref":"#/components/contentDescriptors/digest"},\#
-    {"$ref":"#/components/contentDescriptors/message"},\#
-    {"$ref":"#/components/contentDescriptors/meta"},\#
-    {"$ref":"#/components/contentDescriptors/store"},\#
-    {"$ref":"#/components/contentDescriptors/replicate"},\#
-    {"$ref":"#/components/contentDescriptors/ttl"},\#
-    {"$ref":"#/components/contentDescriptors/customMessageType"},\#
-    {"$ref":"#/components/contentDescriptors/cipherKey"},\#
-    {"$ref":"#/components/contentDescriptors/query"},\#
-    {"$ref":"#/components/contentDescriptors/transferId"},\#
-    {"$ref":"#/components/contentDescriptors/detach"},\#
-    {"$ref":"#/components/contentDescriptors/progress"}\#
-    ],\#
-    "result":{\#
-    "name":"result",\#
-    "description":"The file, announced.",\#
-    "schema":{\#
-    "anyOf":[\#
-    {\#
-    "type":"object",\#
-    "properties":{\#
-    "transferId":{"$ref":"#/components/schemas/TransferId"},\#
-    "id":{"type":"string","description":"Given by the remote; with `channel` and `name` it names the file."},\#
-    "name":{"type":"string"},\#
-    "channel":{"type":"string"},\#
-    "timetoken":{"description":"Of its announcement.","$ref":"#/components/schemas/Timetoken"},\#
-    "size":{"type":"integer","minimum":0,"description":"Bytes."},\#
-    "contentType":{"type":"string"},\#
-    "sha256":{"description":"Absent with `digest: \"none\"`.","$ref":"#/components/schemas/Sha256"},\#
-    "url":{"type":"string","description":"Usable as it is; absent where the remote gives none."}\#
-    },\#
-    "required":["transferId","id","name","channel","timetoken","size","contentType"],\#
-    "additionalProperties":false\#
-    },\#
-    {"$ref":"#/components/schemas/Detached"}\#
-    ]\#
-    }\#
-    },\#
-    "errors":[\#
-    {"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},\#
-    {"$ref":"#/components/errors/ERR_UNSUPPORTED"},\#
-    {"$ref":"#/components/errors/ERR_CONFIG"},\#
-    {"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},\#
-    {"$ref":"#/components/errors/ERR_OVERLOADED"},\#
-    {"$ref":"#/components/errors/ERR_CANCELLED"},\#
-    {"$ref":"#/components/errors/ERR_DUPLICATE_TRANSFER"},\#
-    {"$ref":"#/components/errors/ERR_FILE_NOT_FOUND"},\#
-    {"$ref":"#/components/errors/ERR_INVALID_FILE_OBJECT"},\#
-    {"$ref":"#/components/errors/ERR_FILE_CHANGED"},\#
-    {"$ref":"#/components/errors/ERR_FILE_ACCESS_DENIED"},\#
-    {"$ref":"#/components/errors/ERR_FILE_SIZE_EXCEEDED"},\#
-    {"$ref":"#/components/errors/ERR_FILE_TYPE_BLOCKED"},\#
-    {"$ref":"#/components/errors/ERR_DISK_FULL"},\#
-    {"$ref":"#/components/errors/ERR_UPLOAD_STALLED"},\#
-    {"$ref":"#/components/errors/ERR_CHECKSUM_MISMATCH"},\#
-    {"$ref":"#/components/errors/ERR_PUBLISH_FAILED"}\#
-    ]\#
+    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"$ref":"#/components/contentDescriptors/path"},{"$ref":"#/components/contentDescriptors/data"},{"$ref":"#/components/contentDescriptors/text"},{"$ref":"#/components/contentDescriptors/stream"},{"$ref":"#/components/contentDescriptors/name"},{"$ref":"#/components/contentDescriptors/contentType"},{"$ref":"#/components/contentDescriptors/digest"},{"$ref":"#/components/contentDescriptors/message"},{"$ref":"#/components/contentDescriptors/meta"},{"$ref":"#/components/contentDescriptors/store"},{"$ref":"#/components/contentDescriptors/replicate"},{"$ref":"#/components/contentDescriptors/ttl"},{"$ref":"#/components/contentDescriptors/customMessageType"},{"$ref":"#/components/contentDescriptors/cipherKey"},{"$ref":"#/components/contentDescriptors/query"},{"$ref":"#/components/contentDescriptors/transferId"},{"$ref":"#/components/contentDescriptors/detach"},{"$ref":"#/components/contentDescriptors/progress"}],\#
+    "result":{"name":"result","description":"The file, announced.","schema":{"anyOf":[{"type":"object","properties":{"transferId":{"$ref":"#/components/schemas/TransferId"},"id":{"type":"string","description":"Given by the remote; with `channel` and `name` it names the file."},"name":{"type":"string"},"channel":{"type":"string"},"timetoken":{"description":"Of its announcement.","$ref":"#/components/schemas/Timetoken"},"size":{"type":"integer","minimum":0,"description":"Bytes."},"contentType":{"type":"string"},"sha256":{"description":"Absent with `digest: \"none\"`.","$ref":"#/components/schemas/Sha256"},"url":{"type":"string","description":"Usable as it is; absent where the remote gives none."}},"required":["transferId","id","name","channel","timetoken","size","contentType"],"additionalProperties":false},{"$ref":"#/components/schemas/Detached"}]}},\#
+    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_DUPLICATE_TRANSFER"},{"$ref":"#/components/errors/ERR_FILE_NOT_FOUND"},{"$ref":"#/components/errors/ERR_INVALID_FILE_OBJECT"},{"$ref":"#/components/errors/ERR_FILE_CHANGED"},{"$ref":"#/components/errors/ERR_FILE_ACCESS_DENIED"},{"$ref":"#/components/errors/ERR_FILE_SIZE_EXCEEDED"},{"$ref":"#/components/errors/ERR_FILE_TYPE_BLOCKED"},{"$ref":"#/components/errors/ERR_DISK_FULL"},{"$ref":"#/components/errors/ERR_UPLOAD_STALLED"},{"$ref":"#/components/errors/ERR_CHECKSUM_MISMATCH"},{"$ref":"#/components/errors/ERR_PUBLISH_FAILED"}]\#
     },\#
     {\#
     "name":"file/publish",\#
     "summary":"Announces a file that is already on a channel.",\#
     "tags":[{"name":"files"}],\#
     "paramStructure":"by-name",\#
-    "params":[\#
-    {"$ref":"#/components/contentDescriptors/remote"},\#
-    {"$ref":"#/components/contentDescriptors/channel"},\#
-    {"name":"id","description":"The file's id, from its announcement, `file/send` or `file/list`.","required":true,"schema":{"type":"string"}},\#
-    {"name":"name","description":"The file's name, as announced.","required":true,"schema":{"type":"string"}},\#
-    {"$ref":"#/components/contentDescriptors/message"},\#
-    {"$ref":"#/components/contentDescriptors/meta"},\#
-    {"$ref":"#/components/contentDescriptors/store"},\#
-    {"$ref":"#/components/contentDescriptors/ttl"},\#
-    {"$ref":"#/components/contentDescriptors/replicate"},\#
-    {"$ref":"#/components/contentDescriptors/customMessageType"},\#
-    {"$ref":"#/components/contentDescriptors/cipherKey"},\#
-    {"$ref":"#/components/contentDescriptors/query"}\#
-    ],\#
+    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"name":"id","description":"The file's id, from its announcement, `file/send` or `file/list`.","required":true,"schema":{"type":"string"}},{"name":"name","description":"The file's name, as announced.","required":true,"schema":{"type":"string"}},{"$ref":"#/components/contentDescriptors/message"},{"$ref":"#/components/contentDescriptors/meta"},{"$ref":"#/components/contentDescriptors/store"},{"$ref":"#/components/contentDescriptors/ttl"},{"$ref":"#/components/contentDescriptors/replicate"},{"$ref":"#/components/contentDescriptors/customMessageType"},{"$ref":"#/components/contentDescriptors/cipherKey"},{"$ref":"#/components/contentDescriptors/query"}],\#
     "result":{"name":"result","schema":{"type":"object","properties":{"timetoken":{"$ref":"#/components/schemas/Timetoken"},"information":{"type":"string","description":"The remote's own words, where it has any."}},"required":["timetoken"],"additionalProperties":false}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"},{"$ref":"#/components/errors/ERR_PUBLISH_FAILED"}]\#
     },\#
-    {\#
-    "name":"file/list",\#
-    "summary":"Lists the files of a channel, oldest first.",\#
-    "tags":[{"name":"files"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"$ref":"#/components/contentDescriptors/limit"},{"$ref":"#/components/contentDescriptors/next"}],\#
-    "result":{"name":"result","description":"One page.","schema":{"type":"object","properties":{"files":{"type":"array","items":{"$ref":"#/components/schemas/ListedFile"}},"next":{"$ref":"#/components/schemas/Next"},"count":{"type":"integer","minimum":0,"description":"Files of this page."}},"required":["files","next","count"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    },\#
-    {\#
-    "name":"file/url",\#
-    "summary":"The address of a file, usable as it is.",\#
-    "tags":[{"name":"files"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"name":"id","description":"The file's id, from its announcement, `file/send` or `file/list`.","required":true,"schema":{"type":"string"}},{"name":"name","description":"The file's name, as announced.","required":true,"schema":{"type":"string"}}],\#
-    "result":{"name":"result","schema":{"type":"object","properties":{"url":{"type":"string","description":"kind `local`: a `file://` URL of the content; treat it as read-only."}},"required":["url"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]\#
-    },\#
+    {"name":"file/list","summary":"Lists the files of a channel, oldest first.","tags":[{"name":"files"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"$ref":"#/components/contentDescriptors/limit"},{"$ref":"#/components/contentDescriptors/next"}],"result":{"name":"result","description":"One page.","schema":{"type":"object","properties":{"files":{"type":"array","items":{"$ref":"#/components/schemas/ListedFile"}},"next":{"$ref":"#/components/schemas/Next"},"count":{"type":"integer","minimum":0,"description":"Files of this page."}},"required":["files","next","count"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]},\#
+    {"name":"file/url","summary":"The address of a file, usable as it is.","tags":[{"name":"files"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"name":"id","description":"The file's id, from its announcement, `file/send` or `file/list`.","required":true,"schema":{"type":"string"}},{"name":"name","description":"The file's name, as announced.","required":true,"schema":{"type":"string"}}],"result":{"name":"result","schema":{"type":"object","properties":{"url":{"type":"string","description":"kind `local`: a `file://` URL of the content; treat it as read-only."}},"required":["url"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]},\#
     {\#
     "name":"file/download",\#
     "summary":"Downloads a file of a channel.",\#
     "description":"The content is verified and renamed into place; nothing half-made is ever seen under the target's name. `target: {stream: true}` needs `transferId` or `detach`.",\#
     "tags":[{"name":"files"}],\#
     "paramStructure":"by-name",\#
-    "params":[\#
-    {"$ref":"#/components/contentDescriptors/remote"},\#
-    {"name":"channel","description":"The channel; with `id` and `name`.","schema":{"type":"string","minLength":1,"maxLength":1024}},\#
-    {"name":"id","description":"The file's id. Give `channel`, `id` and `name`; or `url`; or `messageId`.","schema":{"type":"string"}},\#
-    {"name":"name","description":"The file's name, as announced.","schema":{"type":"string"}},\#
-    {"name":"url","description":"The file's address, as `file/url` or a message gives it.","schema":{"type":"string"}},\#
-    {"name":"messageId","description":"The message that announced it; on kind `local` `<channel>:<timetoken>`.","schema":{"type":"string"}},\#
-    {"$ref":"#/components/contentDescriptors/target"},\#
-    {"$ref":"#/components/contentDescriptors/overwrite"},\#
-    {"$ref":"#/components/contentDescriptors/cipherKey"},\#
-    {"$ref":"#/components/contentDescriptors/transferId"},\#
-    {"$ref":"#/components/contentDescriptors/detach"},\#
-    {"$ref":"#/components/contentDescriptors/progress"}\#
-    ],\#
-    "result":{\#
-    "name":"result",\#
-    "description":"Where it is.",\#
-    "schema":{\#
-    "anyOf":[\#
-    {\#
-    "type":"object",\#
-    "properties":{\#
-    "transferId":{"$ref":"#/components/schemas/TransferId"},\#
-    "path":{"type":"string","description":"The file written, absolute; absent for inline and stream targets."},\#
-    "temporary":{"type":"boolean","description":"Whether ferry removes the file later; there with `path`."},\#
-    "data":{"type":"string","contentEncoding":"base64","description":"The content, base64; inline targets only."},\#
-    "size":{"type":"integer","minimum":0,"description":"Bytes received."},\#
-    "sha256":{"description":"Of the bytes received.","$ref":"#/components/schemas/Sha256"}\#
+    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"channel","description":"The channel; with `id` and `name`.","schema":{"type":"string","minLength":1,"maxLength":1024}},{"name":"id","description":"The file's id. Give `channel`, `id` and `name`; or `url`; or `messageId`.","schema":{"type":"string"}},{"name":"name","description":"The file's name, as announced.","schema":{"type":"string"}},{"name":"url","description":"The file's address, as `file/url` or a message gives it.","schema":{"type":"string"}},{"name":"messageId","description":"The message that announced it; on kind `local` `<channel>:<timetoken>`.","schema":{"type":"string"}},{"$ref":"#/components/contentDescriptors/target"},{"$ref":"#/components/contentDescriptors/overwrite"},{"$ref":"#/components/contentDescriptors/cipherKey"},{"$ref":"#/components/contentDescriptors/transferId"},{"$ref":"#/components/contentDescriptors/detach"},{"$ref":"#/components/contentDescriptors/progress"}],\#
+    "result":{"name":"result","description":"Where it is.","schema":{"anyOf":[{"type":"object","properties":{"transferId":{"$ref":"#/components/schemas/TransferId"},"path":{"type":"string","description":"The file written, absolute; absent for inline and stream targets."},"temporary":{"type":"boolean","description":"Whether ferry removes the file later; there with `path`."},"data":{"type":"string","contentEncoding":"base64","description":"The content, base64; inline targets only."},"size":{"type":"integer","minimum":0,"description":"Bytes received."},"sha256":{"description":"Of the bytes received.","$ref":"#/components/schemas/Sha256"}},"required":["transferId","size","sha256"],"additionalProperties":false},{"$ref":"#/components/schemas/Detached"}]}},\#
+    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_DUPLICATE_TRANSFER"},{"$ref":"#/components/errors/ERR_NOT_FOUND"},{"$ref":"#/components/errors/ERR_FILE_NOT_FOUND"},{"$ref":"#/components/errors/ERR_FILE_ACCESS_DENIED"},{"$ref":"#/components/errors/ERR_TARGET_EXISTS"},{"$ref":"#/components/errors/ERR_DOWNLOAD_SIZE_EXCEEDED"},{"$ref":"#/components/errors/ERR_DISK_FULL"},{"$ref":"#/components/errors/ERR_DOWNLOAD_STALLED"},{"$ref":"#/components/errors/ERR_CHECKSUM_MISMATCH"}]\#
     },\#
-    "required":["transferId","size","sha256"],\#
-    "additionalProperties":false\#
-    },\#
-    {"$ref":"#/components/schemas/Detached"}\#
-    ]\#
-    }\#
-    },\#
-    "errors":[\#
-    {"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},\#
-    {"$ref":"#/components/errors/ERR_UNSUPPORTED"},\#
-    {"$ref":"#/components/errors/ERR_CONFIG"},\#
-    {"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},\#
-    {"$ref":"#/components/errors/ERR_OVERLOADED"},\#
-    {"$ref":"#/components/errors/ERR_CANCELLED"},\#
-    {"$ref":"#/components/errors/ERR_DUPLICATE_TRANSFER"},\#
-    {"$ref":"#/components/errors/ERR_NOT_FOUND"},\#
-    {"$ref":"#/components/errors/ERR_FILE_NOT_FOUND"},\#
-    {"$ref":"#/components/errors/ERR_FILE_ACCESS_DENIED"},\#
-    {"$ref":"#/components/errors/ERR_TARGET_EXISTS"},\#
-    {"$ref":"#/components/errors/ERR_DOWNLOAD_SIZE_EXCEEDED"},\#
-    {"$ref":"#/components/errors/ERR_DISK_FULL"},\#
-    {"$ref":"#/components/errors/ERR_DOWNLOAD_STALLED"},\#
-    {"$ref":"#/components/errors/ERR_CHECKSUM_MISMATCH"}\#
-    ]\#
-    },\#
-    {\#
-    "name":"file/delete",\#
-    "summary":"Deletes a file of a channel; its announcements stay in history.",\#
-    "tags":[{"name":"files"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"name":"id","description":"The file's id, from its announcement, `file/send` or `file/list`.","required":true,"schema":{"type":"string"}},{"name":"name","description":"The file's name, as announced.","required":true,"schema":{"type":"string"}}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]\#
-    },\#
+    {"name":"file/delete","summary":"Deletes a file of a channel; its announcements stay in history.","tags":[{"name":"files"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"name":"id","description":"The file's id, from its announcement, `file/send` or `file/list`.","required":true,"schema":{"type":"string"}},{"name":"name","description":"The file's name, as announced.","required":true,"schema":{"type":"string"}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]},\#
     {\#
     "name":"object/put",\#
     "summary":"Uploads an object to a reference, replacing what is there.",\#
     "tags":[{"name":"objects"}],\#
     "paramStructure":"by-name",\#
-    "params":[\#
-    {"$ref":"#/components/contentDescriptors/remote"},\#
-    {"$ref":"#/components/contentDescriptors/ref"},\#
-    {"$ref":"#/components/contentDescriptors/path"},\#
-    {"$ref":"#/components/contentDescriptors/data"},\#
-    {"$ref":"#/components/contentDescriptors/text"},\#
-    {"$ref":"#/components/contentDescriptors/stream"},\#
-    {"$ref":"#/components/contentDescriptors/name"},\#
-    {"$ref":"#/components/contentDescriptors/contentType"},\#
-    {"$ref":"#/components/contentDescriptors/digest"},\#
-    {"name":"metadata","description":"What to keep with it. `contentType` here and as a parameter must not differ.","schema":{"$ref":"#/components/schemas/SettableMetadata"}},\#
-    {"name":"ifNoneMatch","description":"`*`: only where nothing is there; an ETag: only where it differs. Else ERR_PRECONDITION_FAILED.","schema":{"type":"string"}},\#
-    {"name":"ifMatch","description":"Only where the object there has this ETag (`*`: any). Else ERR_PRECONDITION_FAILED.","schema":{"type":"string"}},\#
-    {"$ref":"#/components/contentDescriptors/transferId"},\#
-    {"$ref":"#/components/contentDescriptors/detach"},\#
-    {"$ref":"#/components/contentDescriptors/progress"}\#
-    ],\#
+    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"},{"$ref":"#/components/contentDescriptors/path"},{"$ref":"#/components/contentDescriptors/data"},{"$ref":"#/components/contentDescriptors/text"},{"$ref":"#/components/contentDescriptors/stream"},{"$ref":"#/components/contentDescriptors/name"},{"$ref":"#/components/contentDescriptors/contentType"},{"$ref":"#/components/contentDescriptors/digest"},{"name":"metadata","description":"What to keep with it. `contentType` here and as a parameter must not differ.","schema":{"$ref":"#/components/schemas/SettableMetadata"}},{"name":"ifNoneMatch","description":"`*`: only where nothing is there; an ETag: only where it differs. Else ERR_PRECONDITION_FAILED.","schema":{"type":"string"}},{"name":"ifMatch","description":"Only where the object there has this ETag (`*`: any). Else ERR_PRECONDITION_FAILED.","schema":{"type":"string"}},{"$ref":"#/components/contentDescriptors/transferId"},{"$ref":"#/components/contentDescriptors/detach"},{"$ref":"#/components/contentDescriptors/progress"}],\#
     "result":{"name":"result","description":"The object as the remote has it.","schema":{"anyOf":[{"type":"object","properties":{"transferId":{"$ref":"#/components/schemas/TransferId"},"metadata":{"$ref":"#/components/schemas/Metadata"},"url":{"type":"string"}},"required":["transferId","metadata"],"additionalProperties":false},{"$ref":"#/components/schemas/Detached"}]}},\#
-    "errors":[\#
-    {"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},\#
-    {"$ref":"#/components/errors/ERR_UNSUPPORTED"},\#
-    {"$ref":"#/components/errors/ERR_CONFIG"},\#
-    {"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},\#
-    {"$ref":"#/components/errors/ERR_OVERLOADED"},\#
-    {"$ref":"#/components/errors/ERR_CANCELLED"},\#
-    {"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},\#
-    {"$ref":"#/components/errors/ERR_DUPLICATE_TRANSFER"},\#
-    {"$ref":"#/components/errors/ERR_FILE_NOT_FOUND"},\#
-    {"$ref":"#/components/errors/ERR_INVALID_FILE_OBJECT"},\#
-    {"$ref":"#/components/errors/ERR_FILE_CHANGED"},\#
-    {"$ref":"#/components/errors/ERR_FILE_ACCESS_DENIED"},\#
-    {"$ref":"#/components/errors/ERR_FILE_SIZE_EXCEEDED"},\#
-    {"$ref":"#/components/errors/ERR_FILE_TYPE_BLOCKED"},\#
-    {"$ref":"#/components/errors/ERR_DISK_FULL"},\#
-    {"$ref":"#/components/errors/ERR_UPLOAD_STALLED"},\#
-    {"$ref":"#/components/errors/ERR_CHECKSUM_MISMATCH"},\#
-    {"$ref":"#/components/errors/ERR_PRECONDITION_FAILED"}\#
-    ]\#
+    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_DUPLICATE_TRANSFER"},{"$ref":"#/components/errors/ERR_FILE_NOT_FOUND"},{"$ref":"#/components/errors/ERR_INVALID_FILE_OBJECT"},{"$ref":"#/components/errors/ERR_FILE_CHANGED"},{"$ref":"#/components/errors/ERR_FILE_ACCESS_DENIED"},{"$ref":"#/components/errors/ERR_FILE_SIZE_EXCEEDED"},{"$ref":"#/components/errors/ERR_FILE_TYPE_BLOCKED"},{"$ref":"#/components/errors/ERR_DISK_FULL"},{"$ref":"#/components/errors/ERR_UPLOAD_STALLED"},{"$ref":"#/components/errors/ERR_CHECKSUM_MISMATCH"},{"$ref":"#/components/errors/ERR_PRECONDITION_FAILED"}]\#
     },\#
     {\#
     "name":"object/get",\#
@@ -319,362 +120,50 @@ package enum EmbeddedSchema {
     "description":"As `file/download`.",\#
     "tags":[{"name":"objects"}],\#
     "paramStructure":"by-name",\#
-    "params":[\#
-    {"$ref":"#/components/contentDescriptors/remote"},\#
-    {"$ref":"#/components/contentDescriptors/ref"},\#
-    {"$ref":"#/components/contentDescriptors/target"},\#
-    {"$ref":"#/components/contentDescriptors/overwrite"},\#
-    {"name":"range","description":"Only these bytes; cut at the object's end. An `offset` past the end is ERR_INVALID_ARGUMENT.","schema":{"type":"object","properties":{"offset":{"type":"integer","minimum":0,"description":"The first byte, from 0."},"length":{"type":"integer","minimum":1,"description":"Bytes; default to the end."}},"required":["offset"],"additionalProperties":false}},\#
-    {"$ref":"#/components/contentDescriptors/transferId"},\#
-    {"$ref":"#/components/contentDescriptors/detach"},\#
-    {"$ref":"#/components/contentDescriptors/progress"}\#
-    ],\#
-    "result":{\#
-    "name":"result",\#
-    "description":"Where it is, and what the remote knows of it.",\#
-    "schema":{\#
-    "anyOf":[\#
-    {\#
-    "type":"object",\#
-    "properties":{\#
-    "transferId":{"$ref":"#/components/schemas/TransferId"},\#
-    "path":{"type":"string","description":"The file written, absolute; absent for inline and stream targets."},\#
-    "temporary":{"type":"boolean","description":"Whether ferry removes the file later; there with `path`."},\#
-    "data":{"type":"string","contentEncoding":"base64","description":"The content, base64; inline targets only."},\#
-    "size":{"type":"integer","minimum":0,"description":"Bytes received."},\#
-    "sha256":{"description":"Of the bytes received.","$ref":"#/components/schemas/Sha256"},\#
-    "metadata":{"$ref":"#/components/schemas/Metadata"}\#
+    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"},{"$ref":"#/components/contentDescriptors/target"},{"$ref":"#/components/contentDescriptors/overwrite"},{"name":"range","description":"Only these bytes; cut at the object's end. An `offset` past the end is ERR_INVALID_ARGUMENT.","schema":{"type":"object","properties":{"offset":{"type":"integer","minimum":0,"description":"The first byte, from 0."},"length":{"type":"integer","minimum":1,"description":"Bytes; default to the end."}},"required":["offset"],"additionalProperties":false}},{"$ref":"#/components/contentDescriptors/transferId"},{"$ref":"#/components/contentDescriptors/detach"},{"$ref":"#/components/contentDescriptors/progress"}],\#
+    "result":{"name":"result","description":"Where it is, and what the remote knows of it.","schema":{"anyOf":[{"type":"object","properties":{"transferId":{"$ref":"#/components/schemas/TransferId"},"path":{"type":"string","description":"The file written, absolute; absent for inline and stream targets."},"temporary":{"type":"boolean","description":"Whether ferry removes the file later; there with `path`."},"data":{"type":"string","contentEncoding":"base64","description":"The content, base64; inline targets only."},"size":{"type":"integer","minimum":0,"description":"Bytes received."},"sha256":{"description":"Of the bytes received.","$ref":"#/components/schemas/Sha256"},"metadata":{"$ref":"#/components/schemas/Metadata"}},"required":["transferId","size","sha256","metadata"],"additionalProperties":false},{"$ref":"#/components/schemas/Detached"}]}},\#
+    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_DUPLICATE_TRANSFER"},{"$ref":"#/components/errors/ERR_NOT_FOUND"},{"$ref":"#/components/errors/ERR_FILE_NOT_FOUND"},{"$ref":"#/components/errors/ERR_FILE_ACCESS_DENIED"},{"$ref":"#/components/errors/ERR_TARGET_EXISTS"},{"$ref":"#/components/errors/ERR_DOWNLOAD_SIZE_EXCEEDED"},{"$ref":"#/components/errors/ERR_DISK_FULL"},{"$ref":"#/components/errors/ERR_DOWNLOAD_STALLED"},{"$ref":"#/components/errors/ERR_CHECKSUM_MISMATCH"}]\#
     },\#
-    "required":["transferId","size","sha256","metadata"],\#
-    "additionalProperties":false\#
-    },\#
-    {"$ref":"#/components/schemas/Detached"}\#
-    ]\#
-    }\#
-    },\#
-    "errors":[\#
-    {"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},\#
-    {"$ref":"#/components/errors/ERR_UNSUPPORTED"},\#
-    {"$ref":"#/components/errors/ERR_CONFIG"},\#
-    {"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},\#
-    {"$ref":"#/components/errors/ERR_OVERLOADED"},\#
-    {"$ref":"#/components/errors/ERR_CANCELLED"},\#
-    {"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},\#
-    {"$ref":"#/components/errors/ERR_DUPLICATE_TRANSFER"},\#
-    {"$ref":"#/components/errors/ERR_NOT_FOUND"},\#
-    {"$ref":"#/components/errors/ERR_FILE_NOT_FOUND"},\#
-    {"$ref":"#/components/errors/ERR_FILE_ACCESS_DENIED"},\#
-    {"$ref":"#/components/errors/ERR_TARGET_EXISTS"},\#
-    {"$ref":"#/components/errors/ERR_DOWNLOAD_SIZE_EXCEEDED"},\#
-    {"$ref":"#/components/errors/ERR_DISK_FULL"},\#
-    {"$ref":"#/components/errors/ERR_DOWNLOAD_STALLED"},\#
-    {"$ref":"#/components/errors/ERR_CHECKSUM_MISMATCH"}\#
-    ]\#
-    },\#
-    {\#
-    "name":"object/metadata",\#
-    "summary":"What the remote knows of an object.",\#
-    "tags":[{"name":"objects"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"}],\#
-    "result":{"name":"result","schema":{"type":"object","properties":{"metadata":{"$ref":"#/components/schemas/Metadata"}},"required":["metadata"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]\#
-    },\#
-    {\#
-    "name":"object/update",\#
-    "summary":"Changes an object's metadata.",\#
-    "tags":[{"name":"objects"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"},{"name":"metadata","description":"The change.","required":true,"schema":{"$ref":"#/components/schemas/MetadataPatch"}}],\#
-    "result":{"name":"result","description":"The metadata afterwards.","schema":{"type":"object","properties":{"metadata":{"$ref":"#/components/schemas/Metadata"}},"required":["metadata"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]\#
-    },\#
-    {\#
-    "name":"object/url",\#
-    "summary":"The address of an object, usable as it is.",\#
-    "tags":[{"name":"objects"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"},{"name":"expiresIn","description":"Seconds it should work, where the remote signs; without effect on kind `local`.","schema":{"type":"integer","minimum":1}}],\#
-    "result":{"name":"result","schema":{"type":"object","properties":{"url":{"type":"string"},"expires":{"description":"Absent where it does not expire.","$ref":"#/components/schemas/Time"}},"required":["url"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]\#
-    },\#
+    {"name":"object/metadata","summary":"What the remote knows of an object.","tags":[{"name":"objects"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"}],"result":{"name":"result","schema":{"type":"object","properties":{"metadata":{"$ref":"#/components/schemas/Metadata"}},"required":["metadata"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]},\#
+    {"name":"object/update","summary":"Changes an object's metadata.","tags":[{"name":"objects"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"},{"name":"metadata","description":"The change.","required":true,"schema":{"$ref":"#/components/schemas/MetadataPatch"}}],"result":{"name":"result","description":"The metadata afterwards.","schema":{"type":"object","properties":{"metadata":{"$ref":"#/components/schemas/Metadata"}},"required":["metadata"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]},\#
+    {"name":"object/url","summary":"The address of an object, usable as it is.","tags":[{"name":"objects"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"},{"name":"expiresIn","description":"Seconds it should work, where the remote signs; without effect on kind `local`.","schema":{"type":"integer","minimum":1}}],"result":{"name":"result","schema":{"type":"object","properties":{"url":{"type":"string"},"expires":{"description":"Absent where it does not expire.","$ref":"#/components/schemas/Time"}},"required":["url"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]},\#
     {\#
     "name":"object/list",\#
     "summary":"Lists the objects below a reference, in byte order.",\#
     "tags":[{"name":"objects"}],\#
     "paramStructure":"by-name",\#
     "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"ref","description":"The \"folder\" to list; default the root.","schema":{"type":"string"}},{"$ref":"#/components/contentDescriptors/limit"},{"$ref":"#/components/contentDescriptors/next"},{"name":"recursive","description":"true: everything below; false: objects directly below, and `prefixes` for what lies deeper.","schema":{"type":"boolean","default":false}}],\#
-    "result":{\#
-    "name":"result",\#
-    "description":"One page; objects and prefixes count together.",\#
-    "schema":{\#
-    "type":"object",\#
-    "properties":{"items":{"type":"array","items":{"type":"object","properties":{"ref":{"type":"string"},"name":{"type":"string"},"size":{"type":"integer","minimum":0,"description":"Bytes."}},"required":["ref","name"],"additionalProperties":false}},"prefixes":{"type":"array","items":{"type":"string"},"description":"References of the \"folders\" directly below; empty with `recursive`."},"next":{"$ref":"#/components/schemas/Next"}},\#
-    "required":["items","prefixes","next"],\#
-    "additionalProperties":false\#
-    }\#
-    },\#
+    "result":{"name":"result","description":"One page; objects and prefixes count together.","schema":{"type":"object","properties":{"items":{"type":"array","items":{"type":"object","properties":{"ref":{"type":"string"},"name":{"type":"string"},"size":{"type":"integer","minimum":0,"description":"Bytes."}},"required":["ref","name"],"additionalProperties":false}},"prefixes":{"type":"array","items":{"type":"string"},"description":"References of the \"folders\" directly below; empty with `recursive`."},"next":{"$ref":"#/components/schemas/Next"}},"required":["items","prefixes","next"],"additionalProperties":false}},\#
     "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"}]\#
     },\#
-    {\#
-    "name":"object/delete",\#
-    "summary":"Deletes an object.",\#
-    "tags":[{"name":"objects"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]\#
-    },\#
-    {\#
-    "name":"object/resolve",\#
-    "summary":"Takes a reference apart, without asking the remote.",\#
-    "tags":[{"name":"objects"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"ref","description":"A reference; the root (`\"\"`, `\"/\"`) is allowed.","required":true,"schema":{"type":"string"}},{"name":"child","description":"A path below it, resolved too.","schema":{"type":"string"}}],\#
-    "result":{\#
-    "name":"result",\#
-    "schema":{\#
-    "type":"object",\#
-    "properties":{"ref":{"type":"string","description":"Normalised."},"bucket":{"type":"string","description":"kind `local`: the remote's name."},"name":{"type":"string","description":"The last component; empty for the root."},"fullPath":{"type":"string"},"parent":{"type":["string","null"],"description":"The reference one level up (`\"\"`: the root); null for the root."},"root":{"const":"","description":"The reference of the root."}},\#
-    "required":["ref","bucket","name","fullPath","parent","root"],\#
-    "additionalProperties":false\#
-    }\#
-    },\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"}]\#
-    },\#
-    {\#
-    "name":"transfer/get",\#
-    "summary":"One transfer as it is now.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Snapshot"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
-    },\#
-    {\#
-    "name":"transfer/list",\#
-    "summary":"Lists transfers, oldest first.",\#
-    "description":"Finished transfers stay until they are forgotten; at least the last 1,000.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Only this remote's; default all.","schema":{"type":"string"}},{"name":"state","description":"Only those in this state.","schema":{"$ref":"#/components/schemas/State"}},{"$ref":"#/components/contentDescriptors/limit"},{"$ref":"#/components/contentDescriptors/next"}],\#
-    "result":{"name":"result","description":"One page.","schema":{"type":"object","properties":{"transfers":{"type":"array","items":{"$ref":"#/components/schemas/Snapshot"}},"next":{"$ref":"#/components/schemas/Next"}},"required":["transfers","next"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"}]\#
-    },\#
-    {\#
-    "name":"transfer/cancel",\#
-    "summary":"Cancels a transfer: `cancelled` follows once, and nothing is left behind.",\#
-    "description":"Without effect on a settled one: its state, and no notification.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
-    "result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
-    },\#
-    {\#
-    "name":"transfer/forget",\#
-    "summary":"Drops a settled transfer, and its temporary file.",\#
-    "description":"One that is not settled is ERR_INVALID_ARGUMENT: cancel it first.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
-    },\#
-    {\#
-    "name":"transfer/pause",\#
-    "summary":"Pauses a transfer and frees its slot.",\#
-    "description":"A queued one may pause too. Without effect on a settled or paused one: its state, and no notification.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
-    "result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
-    },\#
-    {\#
-    "name":"transfer/resume",\#
-    "summary":"Queues a paused transfer again.",\#
-    "description":"Without effect on others: the state, and no notification. Where the wire cannot resume, the file starts again and `attempt` rises.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
-    "result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
-    },\#
-    {\#
-    "name":"transfer/retry",\#
-    "summary":"Queues a failed transfer again; `attempt` rises.",\#
-    "description":"Without effect on others: the state, and no notification.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
-    "result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]\#
-    },\#
-    {\#
-    "name":"stream/write",\#
-    "summary":"Gives bytes to an upload whose source is `stream`.",\#
-    "tags":[{"name":"streams"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}},{"name":"data","description":"Base64; at most what fits a line.","required":true,"schema":{"type":"string","contentEncoding":"base64"}}],\#
-    "result":{"name":"result","description":"Taken. Wait for it before the next write: that is the back-pressure.","schema":{"$ref":"#/components/schemas/Empty"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_FILE_CHANGED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    },\#
-    {\#
-    "name":"stream/read",\#
-    "summary":"Takes bytes of a download whose target is `stream`.",\#
-    "description":"Answers when bytes are there. The download is settled once `eof` was read.",\#
-    "tags":[{"name":"streams"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}},{"name":"maxBytes","description":"The most bytes to return; cut to what fits a line.","schema":{"type":"integer","minimum":1,"default":32768}}],\#
-    "result":{"name":"result","description":"At least one byte, or the end.","schema":{"type":"object","properties":{"data":{"type":"string","contentEncoding":"base64","description":"Base64."},"eof":{"type":"boolean","description":"Whether these were the last."}},"required":["data","eof"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    },\#
-    {\#
-    "name":"stream/close",\#
-    "summary":"Ends the bytes of an upload whose source is `stream`.",\#
-    "tags":[{"name":"streams"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],\#
-    "result":{"name":"result","description":"Taken; the outcome is the transfer's own.","schema":{"$ref":"#/components/schemas/Empty"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_FILE_CHANGED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    },\#
-    {\#
-    "name":"channel/subscribe",\#
-    "summary":"Delivers `message` notifications for channels, in order and each once.",\#
-    "tags":[{"name":"channels"}],\#
-    "paramStructure":"by-name",\#
-    "params":[\#
-    {"$ref":"#/components/contentDescriptors/remote"},\#
-    {"name":"channels","description":"The channels, in addition to those subscribed to already.","required":true,"schema":{"type":"array","items":{"type":"string","minLength":1},"minItems":1}},\#
-    {"name":"groups","description":"Channel groups, where the remote has the capability `groups`; otherwise refused.","schema":{"type":"array","items":{"type":"string"}}},\#
-    {"name":"filter","description":"A filter, where the remote has the capability `filter`; otherwise refused.","schema":{"type":"string"}},\#
-    {"name":"since","description":"Deliver what came after this moment first; default now.","schema":{"$ref":"#/components/schemas/Timetoken"}}\#
-    ],\#
-    "result":{"name":"result","description":"Everything after this moment is delivered.","schema":{"type":"object","properties":{"timetoken":{"$ref":"#/components/schemas/Timetoken"}},"required":["timetoken"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    },\#
-    {\#
-    "name":"channel/unsubscribe",\#
-    "summary":"Ends the delivery for channels.",\#
-    "tags":[{"name":"channels"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"channels","description":"The channels; neither `channels` nor `groups`: all. Others are ignored.","schema":{"type":"array","items":{"type":"string","minLength":1}}},{"name":"groups","description":"Channel groups, where the remote has the capability `groups`; otherwise refused.","schema":{"type":"array","items":{"type":"string"}}}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    },\#
-    {\#
-    "name":"channel/history",\#
-    "summary":"Messages a channel kept, oldest first.",\#
-    "tags":[{"name":"channels"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"$ref":"#/components/contentDescriptors/limit"},{"name":"start","description":"Only older than this moment (exclusive); default now.","schema":{"$ref":"#/components/schemas/Timetoken"}},{"name":"end","description":"Not older than this moment (inclusive); default everything.","schema":{"$ref":"#/components/schemas/Timetoken"}},{"$ref":"#/components/contentDescriptors/cipherKey"}],\#
-    "result":{"name":"result","description":"The newest `limit` messages between `start` and `end`.","schema":{"type":"object","properties":{"messages":{"type":"array","items":{"$ref":"#/components/schemas/Message"}},"more":{"type":"object","properties":{"start":{"$ref":"#/components/schemas/Timetoken"}},"required":["start"],"additionalProperties":false,"description":"There are older ones: pass this `start` for them."}},"required":["messages"],"additionalProperties":false}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    },\#
-    {\#
-    "name":"message/get",\#
-    "summary":"One message.",\#
-    "tags":[{"name":"channels"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"messageId","description":"The message; on kind `local` `<channel>:<timetoken>`, split at the last colon.","required":true,"schema":{"type":"string"}}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Message"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]\#
-    },\#
-    {\#
-    "name":"message/delete",\#
-    "summary":"Removes a message from history; a file it announced stays.",\#
-    "tags":[{"name":"channels"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"messageId","description":"The message; on kind `local` `<channel>:<timetoken>`, split at the last colon.","required":true,"schema":{"type":"string"}}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]\#
-    },\#
-    {\#
-    "name":"limits/get",\#
-    "summary":"The limits of a remote.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Limits"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    },\#
-    {\#
-    "name":"limits/set",\#
-    "summary":"Changes the limits of this process while it runs; a new concurrency acts from the next transfer on.",\#
-    "tags":[{"name":"transfers"}],\#
-    "paramStructure":"by-name",\#
-    "params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"concurrency","description":"Transfers running at once.","schema":{"type":"integer","minimum":1,"maximum":64}},{"name":"uploadRate","description":"Bytes per second; null: no limit.","schema":{"type":["integer","null"],"minimum":1}},{"name":"downloadRate","description":"Bytes per second; null: no limit.","schema":{"type":["integer","null"],"minimum":1}}],\#
-    "result":{"name":"result","description":"The limits afterwards.","schema":{"$ref":"#/components/schemas/Limits"}},\#
-    "errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]\#
-    }\#
+    {"name":"object/delete","summary":"Deletes an object.","tags":[{"name":"objects"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/ref"}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]},\#
+    {"name":"object/resolve","summary":"Takes a reference apart, without asking the remote.","tags":[{"name":"objects"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"ref","description":"A reference; the root (`\"\"`, `\"/\"`) is allowed.","required":true,"schema":{"type":"string"}},{"name":"child","description":"A path below it, resolved too.","schema":{"type":"string"}}],"result":{"name":"result","schema":{"type":"object","properties":{"ref":{"type":"string","description":"Normalised."},"bucket":{"type":"string","description":"kind `local`: the remote's name."},"name":{"type":"string","description":"The last component; empty for the root."},"fullPath":{"type":"string"},"parent":{"type":["string","null"],"description":"The reference one level up (`\"\"`: the root); null for the root."},"root":{"const":"","description":"The reference of the root."}},"required":["ref","bucket","name","fullPath","parent","root"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_INVALID_REFERENCE"}]},\#
+    {"name":"transfer/get","summary":"One transfer as it is now.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Snapshot"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]},\#
+    {"name":"transfer/list","summary":"Lists transfers, oldest first.","description":"Finished transfers stay until they are forgotten; at least the last 1,000.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Only this remote's; default all.","schema":{"type":"string"}},{"name":"state","description":"Only those in this state.","schema":{"$ref":"#/components/schemas/State"}},{"$ref":"#/components/contentDescriptors/limit"},{"$ref":"#/components/contentDescriptors/next"}],"result":{"name":"result","description":"One page.","schema":{"type":"object","properties":{"transfers":{"type":"array","items":{"$ref":"#/components/schemas/Snapshot"}},"next":{"$ref":"#/components/schemas/Next"}},"required":["transfers","next"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"}]},\#
+    {"name":"transfer/cancel","summary":"Cancels a transfer: `cancelled` follows once, and nothing is left behind.","description":"Without effect on a settled one: its state, and no notification.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],"result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]},\#
+    {"name":"transfer/forget","summary":"Drops a settled transfer, and its temporary file.","description":"One that is not settled is ERR_INVALID_ARGUMENT: cancel it first.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]},\#
+    {"name":"transfer/pause","summary":"Pauses a transfer and frees its slot.","description":"A queued one may pause too. Without effect on a settled or paused one: its state, and no notification.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],"result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]},\#
+    {"name":"transfer/resume","summary":"Queues a paused transfer again.","description":"Without effect on others: the state, and no notification. Where the wire cannot resume, the file starts again and `attempt` rises.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],"result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]},\#
+    {"name":"transfer/retry","summary":"Queues a failed transfer again; `attempt` rises.","description":"Without effect on others: the state, and no notification.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],"result":{"name":"result","description":"The state afterwards.","schema":{"type":"object","properties":{"state":{"$ref":"#/components/schemas/State"}},"required":["state"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"}]},\#
+    {"name":"stream/write","summary":"Gives bytes to an upload whose source is `stream`.","tags":[{"name":"streams"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}},{"name":"data","description":"Base64; at most what fits a line.","required":true,"schema":{"type":"string","contentEncoding":"base64"}}],"result":{"name":"result","description":"Taken. Wait for it before the next write: that is the back-pressure.","schema":{"$ref":"#/components/schemas/Empty"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_FILE_CHANGED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]},\#
+    {"name":"stream/read","summary":"Takes bytes of a download whose target is `stream`.","description":"Answers when bytes are there. The download is settled once `eof` was read.","tags":[{"name":"streams"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}},{"name":"maxBytes","description":"The most bytes to return; cut to what fits a line.","schema":{"type":"integer","minimum":1,"default":32768}}],"result":{"name":"result","description":"At least one byte, or the end.","schema":{"type":"object","properties":{"data":{"type":"string","contentEncoding":"base64","description":"Base64."},"eof":{"type":"boolean","description":"Whether these were the last."}},"required":["data","eof"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_CANCELLED"}]},\#
+    {"name":"stream/close","summary":"Ends the bytes of an upload whose source is `stream`.","tags":[{"name":"streams"}],"paramStructure":"by-name","params":[{"name":"remote","description":"Taken as by every method; without effect, since an id names its transfer on whatever remote.","schema":{"type":"string"}},{"name":"transferId","description":"The transfer.","required":true,"schema":{"$ref":"#/components/schemas/TransferId"}}],"result":{"name":"result","description":"Taken; the outcome is the transfer's own.","schema":{"$ref":"#/components/schemas/Empty"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNKNOWN_ID"},{"$ref":"#/components/errors/ERR_FILE_CHANGED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]},\#
+    {"name":"channel/subscribe","summary":"Delivers `message` notifications for channels, in order and each once.","tags":[{"name":"channels"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"channels","description":"The channels, in addition to those subscribed to already.","required":true,"schema":{"type":"array","items":{"type":"string","minLength":1},"minItems":1}},{"name":"groups","description":"Channel groups, where the remote has the capability `groups`; otherwise refused.","schema":{"type":"array","items":{"type":"string"}}},{"name":"filter","description":"A filter, where the remote has the capability `filter`; otherwise refused.","schema":{"type":"string"}},{"name":"since","description":"Deliver what came after this moment first; default now.","schema":{"$ref":"#/components/schemas/Timetoken"}}],"result":{"name":"result","description":"Everything after this moment is delivered.","schema":{"type":"object","properties":{"timetoken":{"$ref":"#/components/schemas/Timetoken"}},"required":["timetoken"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]},\#
+    {"name":"channel/unsubscribe","summary":"Ends the delivery for channels.","tags":[{"name":"channels"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"channels","description":"The channels; neither `channels` nor `groups`: all. Others are ignored.","schema":{"type":"array","items":{"type":"string","minLength":1}}},{"name":"groups","description":"Channel groups, where the remote has the capability `groups`; otherwise refused.","schema":{"type":"array","items":{"type":"string"}}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]},\#
+    {"name":"channel/history","summary":"Messages a channel kept, oldest first.","tags":[{"name":"channels"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"$ref":"#/components/contentDescriptors/channel"},{"$ref":"#/components/contentDescriptors/limit"},{"name":"start","description":"Only older than this moment (exclusive); default now.","schema":{"$ref":"#/components/schemas/Timetoken"}},{"name":"end","description":"Not older than this moment (inclusive); default everything.","schema":{"$ref":"#/components/schemas/Timetoken"}},{"$ref":"#/components/contentDescriptors/cipherKey"}],"result":{"name":"result","description":"The newest `limit` messages between `start` and `end`.","schema":{"type":"object","properties":{"messages":{"type":"array","items":{"$ref":"#/components/schemas/Message"}},"more":{"type":"object","properties":{"start":{"$ref":"#/components/schemas/Timetoken"}},"required":["start"],"additionalProperties":false,"description":"There are older ones: pass this `start` for them."}},"required":["messages"],"additionalProperties":false}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]},\#
+    {"name":"message/get","summary":"One message.","tags":[{"name":"channels"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"messageId","description":"The message; on kind `local` `<channel>:<timetoken>`, split at the last colon.","required":true,"schema":{"type":"string"}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Message"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]},\#
+    {"name":"message/delete","summary":"Removes a message from history; a file it announced stays.","tags":[{"name":"channels"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"messageId","description":"The message; on kind `local` `<channel>:<timetoken>`, split at the last colon.","required":true,"schema":{"type":"string"}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"},{"$ref":"#/components/errors/ERR_NOT_FOUND"}]},\#
+    {"name":"limits/get","summary":"The limits of a remote.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Limits"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]},\#
+    {"name":"limits/set","summary":"Changes the limits of this process while it runs; a new concurrency acts from the next transfer on.","tags":[{"name":"transfers"}],"paramStructure":"by-name","params":[{"$ref":"#/components/contentDescriptors/remote"},{"name":"concurrency","description":"Transfers running at once.","schema":{"type":"integer","minimum":1,"maximum":64}},{"name":"uploadRate","description":"Bytes per second; null: no limit.","schema":{"type":["integer","null"],"minimum":1}},{"name":"downloadRate","description":"Bytes per second; null: no limit.","schema":{"type":["integer","null"],"minimum":1}}],"result":{"name":"result","description":"The limits afterwards.","schema":{"$ref":"#/components/schemas/Limits"}},"errors":[{"$ref":"#/components/errors/ERR_INVALID_ARGUMENT"},{"$ref":"#/components/errors/ERR_UNSUPPORTED"},{"$ref":"#/components/errors/ERR_CONFIG"},{"$ref":"#/components/errors/ERR_SHUTTING_DOWN"},{"$ref":"#/components/errors/ERR_OVERLOADED"},{"$ref":"#/components/errors/ERR_CANCELLED"}]}\#
     ],\#
     "x-notifications":[\#
-    {\#
-    "name":"started",\#
-    "description":"A transfer runs: queued \u2192 running, once per attempt.",\#
-    "params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"attempt":{"type":"integer","minimum":1,"description":"From 1."},"total":{"type":["integer","null"],"minimum":0,"description":"Bytes in all; null while unknown."}},"required":["seq","transferId","attempt","total"],"additionalProperties":false}\#
-    },\#
-    {\#
-    "name":"progress",\#
-    "description":"Bytes moved. At most every `progress.intervalMs` per transfer, and dropped rather than queued when the host does not read. The last one before success equals the total.",\#
-    "params":{\#
-    "type":"object",\#
-    "properties":{\#
-    "seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},\#
-    "transferId":{"$ref":"#/components/schemas/TransferId"},\#
-    "direction":{"$ref":"#/components/schemas/Direction"},\#
-    "loaded":{"type":"integer","minimum":0,"description":"Bytes; never falls within an attempt."},\#
-    "total":{"type":["integer","null"],"minimum":0,"description":"Bytes in all; null while unknown."},\#
-    "percent":{"type":["integer","null"],"minimum":0,"maximum":100,"description":"null while `total` is unknown."},\#
-    "rate":{"type":"integer","minimum":0,"description":"Bytes per second."},\#
-    "etaMs":{"type":["integer","null"],"minimum":0,"description":"null while unknown."},\#
-    "attempt":{"type":"integer","minimum":1}\#
-    },\#
-    "required":["seq","transferId","direction","loaded","total","percent","rate","etaMs","attempt"],\#
-    "additionalProperties":false\#
-    }\#
-    },\#
-    {\#
-    "name":"uploaded",\#
-    "description":"An upload is settled: the remote confirmed it and, for `file/send`, it was announced. `file` or `object` says what came of it.",\#
-    "params":{\#
-    "type":"object",\#
-    "properties":{\#
-    "seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},\#
-    "transferId":{"$ref":"#/components/schemas/TransferId"},\#
-    "file":{"$ref":"#/components/schemas/SentFile"},\#
-    "object":{"type":"object","properties":{"ref":{"type":"string"},"metadata":{"$ref":"#/components/schemas/Metadata"},"url":{"type":"string"}},"required":["ref","metadata"],"additionalProperties":false},\#
-    "sha256":{"description":"Absent with `digest: \"none\"`.","$ref":"#/components/schemas/Sha256"}\#
-    },\#
-    "required":["seq","transferId"],\#
-    "additionalProperties":false\#
-    }\#
-    },\#
-    {\#
-    "name":"downloaded",\#
-    "description":"A download is settled: verified and in place.",\#
-    "params":{\#
-    "type":"object",\#
-    "properties":{\#
-    "seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},\#
-    "transferId":{"$ref":"#/components/schemas/TransferId"},\#
-    "path":{"type":"string","description":"The file written, absolute; absent for inline and stream targets."},\#
-    "temporary":{"type":"boolean","description":"Whether ferry removes the file later; there with `path`."},\#
-    "size":{"type":"integer","minimum":0,"description":"Bytes received."},\#
-    "sha256":{"description":"Of the bytes received.","$ref":"#/components/schemas/Sha256"}\#
-    },\#
-    "required":["seq","transferId","size","sha256"],\#
-    "additionalProperties":false\#
-    }\#
-    },\#
+    {"name":"started","description":"A transfer runs: queued \u2192 running, once per attempt.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"attempt":{"type":"integer","minimum":1,"description":"From 1."},"total":{"type":["integer","null"],"minimum":0,"description":"Bytes in all; null while unknown."}},"required":["seq","transferId","attempt","total"],"additionalProperties":false}},\#
+    {"name":"progress","description":"Bytes moved. At most every `progress.intervalMs` per transfer, and dropped rather than queued when the host does not read. The last one before success equals the total.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"direction":{"$ref":"#/components/schemas/Direction"},"loaded":{"type":"integer","minimum":0,"description":"Bytes; never falls within an attempt."},"total":{"type":["integer","null"],"minimum":0,"description":"Bytes in all; null while unknown."},"percent":{"type":["integer","null"],"minimum":0,"maximum":100,"description":"null while `total` is unknown."},"rate":{"type":"integer","minimum":0,"description":"Bytes per second."},"etaMs":{"type":["integer","null"],"minimum":0,"description":"null while unknown."},"attempt":{"type":"integer","minimum":1}},"required":["seq","transferId","direction","loaded","total","percent","rate","etaMs","attempt"],"additionalProperties":false}},\#
+    {"name":"uploaded","description":"An upload is settled: the remote confirmed it and, for `file/send`, it was announced. `file` or `object` says what came of it.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"file":{"$ref":"#/components/schemas/SentFile"},"object":{"type":"object","properties":{"ref":{"type":"string"},"metadata":{"$ref":"#/components/schemas/Metadata"},"url":{"type":"string"}},"required":["ref","metadata"],"additionalProperties":false},"sha256":{"description":"Absent with `digest: \"none\"`.","$ref":"#/components/schemas/Sha256"}},"required":["seq","transferId"],"additionalProperties":false}},\#
+    {"name":"downloaded","description":"A download is settled: verified and in place.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"path":{"type":"string","description":"The file written, absolute; absent for inline and stream targets."},"temporary":{"type":"boolean","description":"Whether ferry removes the file later; there with `path`."},"size":{"type":"integer","minimum":0,"description":"Bytes received."},"sha256":{"description":"Of the bytes received.","$ref":"#/components/schemas/Sha256"}},"required":["seq","transferId","size","sha256"],"additionalProperties":false}},\#
     {"name":"error","description":"A transfer was rejected: refused before any byte counted, and the request itself must change.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"error":{"$ref":"#/components/schemas/TransferFailure"}},"required":["seq","transferId","error"],"additionalProperties":false}},\#
     {"name":"failure","description":"A transfer failed. `transfer/retry` is allowed; `error.data.retryable` advises whether trying again unchanged can help.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"error":{"$ref":"#/components/schemas/TransferFailure"}},"required":["seq","transferId","error"],"additionalProperties":false}},\#
-    {\#
-    "name":"cancelled",\#
-    "description":"A transfer was cancelled.",\#
-    "params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"error":{"$ref":"#/components/schemas/TransferFailure"},"loaded":{"type":"integer","minimum":0,"description":"Bytes moved until then."},"resumable":{"type":"boolean"}},"required":["seq","transferId","error","loaded","resumable"],"additionalProperties":false}\#
-    },\#
+    {"name":"cancelled","description":"A transfer was cancelled.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"error":{"$ref":"#/components/schemas/TransferFailure"},"loaded":{"type":"integer","minimum":0,"description":"Bytes moved until then."},"resumable":{"type":"boolean"}},"required":["seq","transferId","error","loaded","resumable"],"additionalProperties":false}},\#
     {"name":"paused","description":"A transfer was paused.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"loaded":{"type":"integer","minimum":0,"description":"Bytes moved until now."}},"required":["seq","transferId","loaded"],"additionalProperties":false}},\#
     {"name":"resumed","description":"A paused transfer runs again.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"transferId":{"$ref":"#/components/schemas/TransferId"},"loaded":{"type":"integer","minimum":0,"description":"Where it goes on; 0 where it starts again."}},"required":["seq","transferId","loaded"],"additionalProperties":false}},\#
     {\#
@@ -704,31 +193,10 @@ package enum EmbeddedSchema {
     {"name":"status","description":"A subscription's connection changed.","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1,"description":"Rises with every notification of this process."},"remote":{"type":"string"},"state":{"type":"string","enum":["connected","reconnecting","disconnected","denied"]},"error":{"$ref":"#/components/schemas/Error"}},"required":["seq","remote","state"],"additionalProperties":false}}\#
     ],\#
     "x-test-methods":[\#
-    {\#
-    "name":"test/echo",\#
-    "summary":"Returns the value it is given.",\#
-    "description":"For tests of hosts: the methods of this list are served with `--enable-test-methods` only; without it they are -32601.",\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"value","required":true,"description":"Any JSON that fits a line of `maxOutLineBytes` with 2,048 bytes to spare.","schema":{}}],\#
-    "result":{"name":"result","schema":{"type":"object","properties":{"value":{}},"required":["value"],"additionalProperties":false}}\#
-    },\#
-    {\#
-    "name":"test/error",\#
-    "summary":"Fails with the error that is asked for.",\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"code","required":true,"description":"The `data.code` of the error.","schema":{"type":"string","pattern":"^ERR_"}},{"name":"retryable","description":"Default: what the code advises.","schema":{"type":"boolean"}},{"name":"message","description":"1 to 1,024 bytes.","schema":{"type":"string","minLength":1,"maxLength":1024}}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}}\#
-    },\#
+    {"name":"test/echo","summary":"Returns the value it is given.","description":"For tests of hosts: the methods of this list are served with `--enable-test-methods` only; without it they are -32601.","paramStructure":"by-name","params":[{"name":"value","required":true,"description":"Any JSON that fits a line of `maxOutLineBytes` with 2,048 bytes to spare.","schema":{}}],"result":{"name":"result","schema":{"type":"object","properties":{"value":{}},"required":["value"],"additionalProperties":false}}},\#
+    {"name":"test/error","summary":"Fails with the error that is asked for.","paramStructure":"by-name","params":[{"name":"code","required":true,"description":"The `data.code` of the error.","schema":{"type":"string","pattern":"^ERR_"}},{"name":"retryable","description":"Default: what the code advises.","schema":{"type":"boolean"}},{"name":"message","description":"1 to 1,024 bytes.","schema":{"type":"string","minLength":1,"maxLength":1024}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}}},\#
     {"name":"test/sleep","summary":"Answers after a time; cancelled, at once.","paramStructure":"by-name","params":[{"name":"ms","required":true,"schema":{"type":"integer","minimum":0,"maximum":3600000}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}}},\#
-    {\#
-    "name":"test/flood",\#
-    "summary":"Sends notifications as fast as the host reads them, then the reply.",\#
-    "description":"While more than 1 MiB lies unread it waits.",\#
-    "paramStructure":"by-name",\#
-    "params":[{"name":"count","required":true,"description":"How many.","schema":{"type":"integer","minimum":0,"maximum":10000000}},{"name":"bytes","description":"The length of each `payload`; at most `maxOutLineBytes` less 2,048. Default 0.","schema":{"type":"integer","minimum":0}}],\#
-    "result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},\#
-    "x-notifications":[{"name":"test/flood","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1},"index":{"type":"integer","minimum":0,"description":"From 0."},"payload":{"type":"string"}},"required":["seq","index","payload"],"additionalProperties":false}}]\#
-    }\#
+    {"name":"test/flood","summary":"Sends notifications as fast as the host reads them, then the reply.","description":"While more than 1 MiB lies unread it waits.","paramStructure":"by-name","params":[{"name":"count","required":true,"description":"How many.","schema":{"type":"integer","minimum":0,"maximum":10000000}},{"name":"bytes","description":"The length of each `payload`; at most `maxOutLineBytes` less 2,048. Default 0.","schema":{"type":"integer","minimum":0}}],"result":{"name":"result","schema":{"$ref":"#/components/schemas/Empty"}},"x-notifications":[{"name":"test/flood","params":{"type":"object","properties":{"seq":{"type":"integer","minimum":1},"index":{"type":"integer","minimum":0,"description":"From 0."},"payload":{"type":"string"}},"required":["seq","index","payload"],"additionalProperties":false}}]}\#
     ],\#
     "components":{\#
     "contentDescriptors":{\#
@@ -796,115 +264,14 @@ package enum EmbeddedSchema {
     "Error":{"type":"object","description":"A JSON-RPC error object. `data` is absent only for -32700, -32600, -32601 and -32603.","properties":{"code":{"type":"integer","description":"The number beside data.code in components.errors."},"message":{"type":"string","description":"For people: what failed, on what, and what to do."},"data":{"$ref":"#/components/schemas/ErrorData"}},"required":["code","message"],"additionalProperties":false},\#
     "TransferFailure":{"allOf":[{"$ref":"#/components/schemas/Error"},{"required":["data"]}],"description":"Why a transfer ended; the same object as in the reply of a request that waits for it."},\#
     "SettableMetadata":{"type":"object","description":"What an uploader says of an object, by the names of the HTTP headers; 8 KiB in all.","properties":{"contentType":{"type":"string"},"cacheControl":{"type":"string"},"contentDisposition":{"type":"string"},"contentEncoding":{"type":"string"},"contentLanguage":{"type":"string"},"custom":{"description":"The uploader's own keys and values.","type":"object","additionalProperties":{"type":"string"}}},"additionalProperties":false},\#
-    "MetadataPatch":{\#
-    "type":"object",\#
-    "description":"A change: a field not named stays, null clears it (`contentType` then becomes `application/octet-stream`).",\#
-    "properties":{"contentType":{"type":["string","null"]},"cacheControl":{"type":["string","null"]},"contentDisposition":{"type":["string","null"]},"contentEncoding":{"type":["string","null"]},"contentLanguage":{"type":["string","null"]},"custom":{"description":"Per key: a string sets it, null removes it; keys not named stay. null instead of the object removes all.","type":["object","null"],"additionalProperties":{"type":["string","null"]}}},\#
-    "additionalProperties":false\#
-    },\#
-    "Metadata":{\#
-    "type":"object",\#
-    "description":"What a remote knows of an object.",\#
-    "properties":{\#
-    "name":{"type":"string","description":"The last component of the path."},\#
-    "fullPath":{"type":"string","description":"The reference: the path below the remote's root, normalised."},\#
-    "bucket":{"type":"string","description":"The storage it lies in; on kind `local` the remote's name."},\#
-    "size":{"type":"integer","minimum":0,"description":"Bytes."},\#
-    "contentType":{"type":"string"},\#
-    "cacheControl":{"type":"string"},\#
-    "contentDisposition":{"type":"string"},\#
-    "contentEncoding":{"type":"string"},\#
-    "contentLanguage":{"type":"string"},\#
-    "created":{"$ref":"#/components/schemas/Time"},\#
-    "updated":{"$ref":"#/components/schemas/Time"},\#
-    "etag":{"type":"string","description":"Opaque; changes with every write of the content. For `ifMatch` and `ifNoneMatch`."},\#
-    "md5":{"description":"MD5, 32 lower-case hexadecimal digits.","type":"string","pattern":"^[0-9a-f]{32}$"},\#
-    "crc32c":{"description":"CRC-32C, 8 lower-case hexadecimal digits.","type":"string","pattern":"^[0-9a-f]{8}$"},\#
-    "sha256":{"$ref":"#/components/schemas/Sha256"},\#
-    "generation":{"description":"Rises with every write, where the remote counts: a decimal string.","type":"string","pattern":"^[0-9]+$"},\#
-    "custom":{"description":"The uploader's own keys and values.","type":"object","additionalProperties":{"type":"string"}}\#
-    },\#
-    "required":["name","fullPath","bucket","size","contentType","created","updated","etag","custom"],\#
-    "additionalProperties":false\#
-    },\#
-    "SentFile":{\#
-    "type":"object",\#
-    "description":"A file that was uploaded to a channel and announced.",\#
-    "properties":{\#
-    "id":{"type":"string","description":"Given by the remote; with `channel` and `name` it names the file."},\#
-    "name":{"type":"string"},\#
-    "channel":{"type":"string"},\#
-    "timetoken":{"description":"Of its announcement.","$ref":"#/components/schemas/Timetoken"},\#
-    "size":{"type":"integer","minimum":0,"description":"Bytes."},\#
-    "contentType":{"type":"string"},\#
-    "sha256":{"description":"Absent with `digest: \"none\"`.","$ref":"#/components/schemas/Sha256"},\#
-    "url":{"type":"string","description":"Usable as it is; absent where the remote gives none."}\#
-    },\#
-    "required":["id","name","channel","timetoken","size","contentType"],\#
-    "additionalProperties":false\#
-    },\#
+    "MetadataPatch":{"type":"object","description":"A change: a field not named stays, null clears it (`contentType` then becomes `application/octet-stream`).","properties":{"contentType":{"type":["string","null"]},"cacheControl":{"type":["string","null"]},"contentDisposition":{"type":["string","null"]},"contentEncoding":{"type":["string","null"]},"contentLanguage":{"type":["string","null"]},"custom":{"description":"Per key: a string sets it, null removes it; keys not named stay. null instead of the object removes all.","type":["object","null"],"additionalProperties":{"type":["string","null"]}}},"additionalProperties":false},\#
+    "Metadata":{"type":"object","description":"What a remote knows of an object.","properties":{"name":{"type":"string","description":"The last component of the path."},"fullPath":{"type":"string","description":"The reference: the path below the remote's root, normalised."},"bucket":{"type":"string","description":"The storage it lies in; on kind `local` the remote's name."},"size":{"type":"integer","minimum":0,"description":"Bytes."},"contentType":{"type":"string"},"cacheControl":{"type":"string"},"contentDisposition":{"type":"string"},"contentEncoding":{"type":"string"},"contentLanguage":{"type":"string"},"created":{"$ref":"#/components/schemas/Time"},"updated":{"$ref":"#/components/schemas/Time"},"etag":{"type":"string","description":"Opaque; changes with every write of the content. For `ifMatch` and `ifNoneMatch`."},"md5":{"description":"MD5, 32 lower-case hexadecimal digits.","type":"string","pattern":"^[0-9a-f]{32}$"},"crc32c":{"description":"CRC-32C, 8 lower-case hexadecimal digits.","type":"string","pattern":"^[0-9a-f]{8}$"},"sha256":{"$ref":"#/components/schemas/Sha256"},"generation":{"description":"Rises with every write, where the remote counts: a decimal string.","type":"string","pattern":"^[0-9]+$"},"custom":{"description":"The uploader's own keys and values.","type":"object","additionalProperties":{"type":"string"}}},"required":["name","fullPath","bucket","size","contentType","created","updated","etag","custom"],"additionalProperties":false},\#
+    "SentFile":{"type":"object","description":"A file that was uploaded to a channel and announced.","properties":{"id":{"type":"string","description":"Given by the remote; with `channel` and `name` it names the file."},"name":{"type":"string"},"channel":{"type":"string"},"timetoken":{"description":"Of its announcement.","$ref":"#/components/schemas/Timetoken"},"size":{"type":"integer","minimum":0,"description":"Bytes."},"contentType":{"type":"string"},"sha256":{"description":"Absent with `digest: \"none\"`.","$ref":"#/components/schemas/Sha256"},"url":{"type":"string","description":"Usable as it is; absent where the remote gives none."}},"required":["id","name","channel","timetoken","size","contentType"],"additionalProperties":false},\#
     "ListedFile":{"type":"object","description":"A file in `file/list`.","properties":{"id":{"type":"string"},"name":{"type":"string"},"size":{"type":"integer","minimum":0,"description":"Bytes."},"created":{"$ref":"#/components/schemas/Time"}},"required":["id","name","size","created"],"additionalProperties":false},\#
-    "Message":{\#
-    "type":"object",\#
-    "description":"A message of a channel, as its subscribers and its history get it.",\#
-    "properties":{\#
-    "remote":{"type":"string"},\#
-    "channel":{"type":"string"},\#
-    "publisher":{"type":"string","description":"Who sent it; on kind `local` the sender's `clientInfo.name`. Absent where the remote does not say."},\#
-    "timetoken":{"$ref":"#/components/schemas/Timetoken"},\#
-    "type":{"description":"file: announces the file in `file`.","type":"string","enum":["file","message"]},\#
-    "customMessageType":{"type":"string"},\#
-    "meta":{"description":"The sender's metadata, as it was sent."},\#
-    "message":{"description":"The sender's content, as it was sent."},\#
-    "file":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string","description":"As the sender named it: never use it as a path unchecked (a temporary or stream target needs none)."},"size":{"type":"integer","minimum":0,"description":"Bytes."},"contentType":{"type":"string"},"sha256":{"$ref":"#/components/schemas/Sha256"},"url":{"type":"string","description":"Usable as it is; absent once the file was deleted."}},"required":["id","name"],"additionalProperties":false},\#
-    "error":{"description":"Why the body cannot be shown (it could not be decrypted).","$ref":"#/components/schemas/Error"},\#
-    "truncated":{"const":true,"description":"Too long for a line: `message` and `meta` were left out; `channel/history` with a raised `maxOutLineBytes` has them."}\#
-    },\#
-    "required":["remote","channel","timetoken","type"],\#
-    "additionalProperties":false\#
-    },\#
-    "Snapshot":{\#
-    "type":"object",\#
-    "description":"A transfer as it is now.",\#
-    "properties":{\#
-    "transferId":{"$ref":"#/components/schemas/TransferId"},\#
-    "direction":{"$ref":"#/components/schemas/Direction"},\#
-    "remote":{"type":"string"},\#
-    "ref":{"type":"string","description":"Of an object."},\#
-    "channel":{"type":"string","description":"Of a file."},\#
-    "state":{"$ref":"#/components/schemas/State"},\#
-    "loaded":{"type":"integer","minimum":0,"description":"Bytes moved in this attempt."},\#
-    "total":{"type":["integer","null"],"minimum":0,"description":"Bytes in all; null while unknown."},\#
-    "percent":{"type":["integer","null"],"minimum":0,"maximum":100,"description":"null while `total` is unknown."},\#
-    "attempt":{"type":"integer","minimum":1,"description":"From 1."},\#
-    "error":{"description":"Of a failed, rejected or cancelled one.","$ref":"#/components/schemas/TransferFailure"},\#
-    "file":{"description":"Of a `file/send` that succeeded.","$ref":"#/components/schemas/SentFile"},\#
-    "metadata":{"anyOf":[{"$ref":"#/components/schemas/SettableMetadata"},{"$ref":"#/components/schemas/Metadata"}],"description":"Of an object: what was sent until success, then the remote's."},\#
-    "resumable":{"type":"boolean","description":"Whether the transfer can still come to success: by itself, or by `transfer/resume` or `transfer/retry`."}\#
-    },\#
-    "required":["transferId","direction","remote","state","loaded","total","percent","attempt","resumable"],\#
-    "additionalProperties":false\#
-    },\#
-    "Target":{\#
-    "description":"A path of a new file (absolute, or relative to `rootPath`, else to the working directory; its folder must exist; with a slash at the end: a folder, in which the file gets its remote name made safe), `{stream: true}` (the host pulls with `stream/read`), or `{inline: true}` (the content comes in the reply, refused with ERR_DOWNLOAD_SIZE_EXCEEDED above `maxSize` or what fits a line). Without a target: a temporary file, removed by `transfer/forget`, or a day later.",\#
-    "oneOf":[{"type":"string","minLength":1},{"type":"object","properties":{"stream":{"const":true}},"required":["stream"],"additionalProperties":false},{"type":"object","properties":{"inline":{"const":true},"maxSize":{"type":"integer","minimum":0,"description":"Bytes; default what fits a line (`limits.maxOutLineBytes`)."}},"required":["inline"],"additionalProperties":false}]\#
-    },\#
-    "Limits":{\#
-    "type":"object",\#
-    "description":"What a remote allows, and how fast.",\#
-    "properties":{\#
-    "maxFileSize":{"type":["integer","null"],"minimum":0,"description":"Bytes; null: none. Equal to the limit is allowed."},\#
-    "maxFileCount":{"type":["integer","null"],"minimum":0,"description":"Files of one batch; null: none."},\#
-    "allowedTypes":{"type":"array","items":{"type":"string"},"description":"Extensions and MIME patterns; empty: any."},\#
-    "blockedTypes":{"type":"array","items":{"type":"string"},"description":"The same; blocked beats allowed."},\#
-    "fileTransferEnabled":{"type":"boolean","description":"Whether the remote takes files at all."},\#
-    "concurrency":{"type":"integer","minimum":1,"maximum":64,"description":"Transfers running at once."},\#
-    "uploadRate":{"type":["integer","null"],"minimum":1,"description":"Bytes per second; null: no limit."},\#
-    "downloadRate":{"type":["integer","null"],"minimum":1,"description":"Bytes per second; null: no limit."}\#
-    },\#
-    "required":["maxFileSize","maxFileCount","allowedTypes","blockedTypes","fileTransferEnabled","concurrency","uploadRate","downloadRate"],\#
-    "additionalProperties":false\#
-    }\#
+    "Message":{"type":"object","description":"A message of a channel, as its subscribers and its history get it.","properties":{"remote":{"type":"string"},"channel":{"type":"string"},"publisher":{"type":"string","description":"Who sent it; on kind `local` the sender's `clientInfo.name`. Absent where the remote does not say."},"timetoken":{"$ref":"#/components/schemas/Timetoken"},"type":{"description":"file: announces the file in `file`.","type":"string","enum":["file","message"]},"customMessageType":{"type":"string"},"meta":{"description":"The sender's metadata, as it was sent."},"message":{"description":"The sender's content, as it was sent."},"file":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string","description":"As the sender named it: never use it as a path unchecked (a temporary or stream target needs none)."},"size":{"type":"integer","minimum":0,"description":"Bytes."},"contentType":{"type":"string"},"sha256":{"$ref":"#/components/schemas/Sha256"},"url":{"type":"string","description":"Usable as it is; absent once the file was deleted."}},"required":["id","name"],"additionalProperties":false},"error":{"description":"Why the body cannot be shown (it could not be decrypted).","$ref":"#/components/schemas/Error"},"truncated":{"const":true,"description":"Too long for a line: `message` and `meta` were left out; `channel/history` with a raised `maxOutLineBytes` has them."}},"required":["remote","channel","timetoken","type"],"additionalProperties":false},\#
+    "Snapshot":{"type":"object","description":"A transfer as it is now.","properties":{"transferId":{"$ref":"#/components/schemas/TransferId"},"direction":{"$ref":"#/components/schemas/Direction"},"remote":{"type":"string"},"ref":{"type":"string","description":"Of an object."},"channel":{"type":"string","description":"Of a file."},"state":{"$ref":"#/components/schemas/State"},"loaded":{"type":"integer","minimum":0,"description":"Bytes moved in this attempt."},"total":{"type":["integer","null"],"minimum":0,"description":"Bytes in all; null while unknown."},"percent":{"type":["integer","null"],"minimum":0,"maximum":100,"description":"null while `total` is unknown."},"attempt":{"type":"integer","minimum":1,"description":"From 1."},"error":{"description":"Of a failed, rejected or cancelled one.","$ref":"#/components/schemas/TransferFailure"},"file":{"description":"Of a `file/send` that succeeded.","$ref":"#/components/schemas/SentFile"},"metadata":{"anyOf":[{"$ref":"#/components/schemas/SettableMetadata"},{"$ref":"#/components/schemas/Metadata"}],"description":"Of an object: what was sent until success, then the remote's."},"resumable":{"type":"boolean","description":"Whether the transfer can still come to success: by itself, or by `transfer/resume` or `transfer/retry`."}},"required":["transferId","direction","remote","state","loaded","total","percent","attempt","resumable"],"additionalProperties":false},\#
+    "Target":{"description":"A path of a new file (absolute, or relative to `rootPath`, else to the working directory; its folder must exist; with a slash at the end: a folder, in which the file gets its remote name made safe), `{stream: true}` (the host pulls with `stream/read`), or `{inline: true}` (the content comes in the reply, refused with ERR_DOWNLOAD_SIZE_EXCEEDED above `maxSize` or what fits a line). Without a target: a temporary file, removed by `transfer/forget`, or a day later.","oneOf":[{"type":"string","minLength":1},{"type":"object","properties":{"stream":{"const":true}},"required":["stream"],"additionalProperties":false},{"type":"object","properties":{"inline":{"const":true},"maxSize":{"type":"integer","minimum":0,"description":"Bytes; default what fits a line (`limits.maxOutLineBytes`)."}},"required":["inline"],"additionalProperties":false}]},\#
+    "Limits":{"type":"object","description":"What a remote allows, and how fast.","properties":{"maxFileSize":{"type":["integer","null"],"minimum":0,"description":"Bytes; null: none. Equal to the limit is allowed."},"maxFileCount":{"type":["integer","null"],"minimum":0,"description":"Files of one batch; null: none."},"allowedTypes":{"type":"array","items":{"type":"string"},"description":"Extensions and MIME patterns; empty: any."},"blockedTypes":{"type":"array","items":{"type":"string"},"description":"The same; blocked beats allowed."},"fileTransferEnabled":{"type":"boolean","description":"Whether the remote takes files at all."},"concurrency":{"type":"integer","minimum":1,"maximum":64,"description":"Transfers running at once."},"uploadRate":{"type":["integer","null"],"minimum":1,"description":"Bytes per second; null: no limit."},"downloadRate":{"type":["integer","null"],"minimum":1,"description":"Bytes per second; null: no limit."}},"required":["maxFileSize","maxFileCount","allowedTypes","blockedTypes","fileTransferEnabled","concurrency","uploadRate","downloadRate"],"additionalProperties":false}\#
     },\#
     "errors":{\#
     "ParseError":{"code":-32700,"message":"Not JSON: bad syntax or UTF-8, a NUL, or nesting over 128 levels; `id` is null"},\#
