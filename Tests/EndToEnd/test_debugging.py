@@ -337,5 +337,3 @@ def test_what_is_traced_of_an_upload_is_short(spawn: Spawn, home: Path) -> None:
     writes = [m for m in lines(path, "in") if m["method"] == "stream/write"]
     assert {m["params"]["data"] for m in writes} == {"<400000 bytes>"}
     assert path.stat().st_size < 10_000
-
-

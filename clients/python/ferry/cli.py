@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 from .client import Ferry
 from .commands import Commands
-from .errors import BinaryNotFound, FerryError, VersionMismatch
+from .errors import BinaryNotFound, FerryError, ProcessDied, VersionMismatch
 from .progress import printable
 from .version import __version__
 
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="one JSON object per line")
     common.add_argument("--remote", help="the remote to use (default: the configuration's)")
-    common.add_argument("--root", help="keep everything below this folder instead")
+    common.add_argument("--root", help="a folder for a store of its own, apart from the usual one")
     common.add_argument("--config", help="the configuration file")
     common.add_argument("--bin", help="the ferry program")
     top = argparse.ArgumentParser(
@@ -107,6 +107,11 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         # The reader of stdout is gone; the interpreter would complain again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except ProcessDied as error:
+        if error.returncode == 2:  # the configuration is wrong; ferry has said where
+            return 2
+        print(f"ferry: {printable_lines(str(error))}", file=sys.stderr)
+        return 1
     except FerryError as error:
         print(f"ferry: {printable_lines(str(error))}", file=sys.stderr)
         usage = error.code in USAGE_CODES or isinstance(error, (BinaryNotFound, VersionMismatch))

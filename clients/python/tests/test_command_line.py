@@ -167,6 +167,14 @@ def test_a_missing_program_is_exit_code_two(fake_cli):
     assert b"/nowhere/ferry (no such file)" in missing.stderr
 
 
+def test_a_wrong_configuration_is_exit_code_two_and_told_once(real_cli, tmp_path):
+    (tmp_path / "bad.yaml").write_text("limits: {uploadRate: fast}\n")
+    done = real_cli("ls", "--config", "bad.yaml")
+    lines = done.stderr.decode().splitlines()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert len(lines) == 1 and "bad.yaml:1:22" in lines[0], lines
+
+
 def test_help_teaches():
     shown = subprocess.run(
         [sys.executable, "-m", "ferry", "--help"], cwd=PACKAGE, capture_output=True, check=True
