@@ -167,12 +167,6 @@ package struct JSONFields {
 
   // MARK: - Arrays and objects
 
-  /// An array of strings without NUL characters.
-  package mutating func stringArray(_ name: String) throws(JSONError) -> [String] {
-    guard let value = try optionalStringArray(name) else { throw missing(name) }
-    return value
-  }
-
   /// An array of strings without NUL characters; nil when it is absent or `null`.
   package mutating func optionalStringArray(_ name: String) throws(JSONError) -> [String]? {
     guard let node = present(name) else { return nil }

@@ -63,7 +63,8 @@ package struct Router: Sendable {
     try routes[method]?.askedNames(params)
   }
 
-  func isAlwaysServed(_ method: String) -> Bool { routes[method]?.isAlwaysServed ?? false }
+  /// Whether a method is served although the host does not read or too much is in flight.
+  package func isAlwaysServed(_ method: String) -> Bool { routes[method]?.isAlwaysServed ?? false }
 
   func handle(_ method: String, _ params: JSONNode?, _ call: Call) {
     if let refusal = gate?(method) { return call.fail(refusal) }

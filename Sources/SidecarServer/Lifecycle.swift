@@ -30,10 +30,6 @@ final class Lifecycle: Sendable {
     var resumable = 0
   }
 
-  /// Served whatever the host does with its output.
-  private static let alwaysServed: Set<String> = [
-    "initialize", "shutdown", "ping", "rpc.discover", "server/stats",
-  ]
   /// Served while shutting down: what helps accepted transfers to their end.
   private static let servedToTheEnd: Set<String> = [
     "transfer/get", "transfer/list", "transfer/cancel", "transfer/forget", "stream/write",
@@ -50,7 +46,7 @@ final class Lifecycle: Sendable {
   }
 
   /// Why a request is not served now; asked for each, in their order.
-  func gate(_ method: String) -> RPCError? {
+  func gate(_ method: String, isAlwaysServed: Bool) -> RPCError? {
     server.counters.received.add(1, ordering: .relaxed)
     log.debug("request \(method)")
     let (hasBegun, refusesWork) = state.withLock { state in
@@ -60,9 +56,8 @@ final class Lifecycle: Sendable {
     if method == Initialize.name, hasBegun {
       return .invalidRequest("initialize must be the first request, and is sent once")
     }
-    if Self.alwaysServed.contains(method) { return nil }
+    if isAlwaysServed { return nil }
     if refusesWork, !Self.servedToTheEnd.contains(method) {
-      server.counters.refused.add(1, ordering: .relaxed)
       return TransferError(
         .shuttingDown,
         "Ferry is shutting down and takes no new work."

@@ -71,7 +71,8 @@ extension Server {
     )
     var router = Server.router(server, lifecycle)
     router.registerTestMethods(of: server, areEnabled: options.enablesTestMethods)
-    router.gate = { lifecycle.gate($0) }
+    let routes = router
+    router.gate = { lifecycle.gate($0, isAlwaysServed: routes.isAlwaysServed($0)) }
     lifecycle.finish(connection.run(router))
   }
 

@@ -11,9 +11,6 @@ package final class ProgressBoard: Sendable {
   /// The slots of running transfers that want to be reported, in no order.
   package var active: [ProgressSlot] { slots.withLock { Array($0.values) } }
 
-  /// Whether any transfer wants to be reported.
-  package var isEmpty: Bool { slots.withLock { $0.isEmpty } }
-
   func add(_ slot: ProgressSlot) { slots.withLock { $0[slot.id] = slot } }
 
   func remove(_ id: TransferID) { _ = slots.withLock { $0.removeValue(forKey: id) } }

@@ -41,9 +41,6 @@ package final class Remotes: Sendable {
   /// The remotes in the order of the configuration.
   package var all: [RemoteConfiguration] { configuration.remotes }
 
-  /// The name used where a call names none.
-  package var defaultName: String { configuration.defaultRemote }
-
   /// A remote's limits, the global ones where it has none of its own.
   /// - Throws: `ERR_INVALID_ARGUMENT` for a name that is not configured.
   package func limits(of name: String) throws(TransferError) -> Limits {
