@@ -3,26 +3,128 @@ package import TransferModel
 /// One transfer's conversation with a remote, as a value that performs nothing itself.
 ///
 /// The runner asks for the next step, performs it and hands the outcome back, until `done`. A
-/// backend does no I/O and reads no clock, so a whole conversation is testable as a table. What an
-/// earlier process had done is not remembered but asked of the remote, by the identity that the
-/// content has there.
+/// backend does no I/O and reads no clock, so a whole conversation is testable as a table.
 package protocol Backend: Sendable {
   /// What to do now.
+  ///
+  /// Exchanges over HTTP are begun and the next step is asked for at once, up to `width` of them
+  /// at the same time; every other step is performed first.
   mutating func next() -> BackendStep
-  /// What came of the step before.
+  /// What came of a step.
   mutating func receive(_ outcome: StepOutcome)
+  /// The most exchanges at the same time; at least 1.
+  var width: Int { get }
+  /// What a later process needs to go on, as UTF-8 text; nil while it would begin anew.
+  var checkpoint: [UInt8]? { get }
+  /// What removes all that is half-made on the remote, for when nobody will go on.
+  var cleanUp: [HTTPRequest] { get }
   /// Begins again after the run was thrown away; what the remote has confirmed stays done.
   mutating func restart()
   /// The file the remote has although it was not announced.
   var unannounced: SharedFile? { get }
-  /// Begins where an earlier process left off: first finds out how far that one came.
-  mutating func recover()
+  /// Begins where an earlier process left off, of which this is the checkpoint: first finds out how
+  /// far that one came.
+  mutating func recover(_ checkpoint: [UInt8]?)
+}
+
+extension Backend {
+  /// One step after the other.
+  package var width: Int { 1 }
+  /// Nothing: the remote is asked, by the identity that the content has there.
+  package var checkpoint: [UInt8]? { nil }
+  /// Nothing.
+  package var cleanUp: [HTTPRequest] { [] }
+  /// Nothing.
+  package var unannounced: SharedFile? { nil }
 }
 
 /// What a backend wants done.
 package enum BackendStep: Sendable, Equatable {
   case local(LocalOperation)
+  case content(ContentOperation)
+  case http(HTTPExchange)
+  /// Nothing before one of the exchanges under way is answered.
+  case idle
   case done(TransferResult)
+  case fail(TransferError)
+}
+
+/// A request as a step of a transfer.
+package struct HTTPExchange: Sendable, Equatable {
+  /// Tells this exchange's answer from those of others under way.
+  package var id: Int
+  /// What is sent.
+  package var request: HTTPRequest
+  /// Where the transfer stands meanwhile. In `finish` and `publish` all bytes are moved, and the
+  /// remote's word is awaited.
+  package var phase: TransferError.Phase
+
+  /// Makes an exchange.
+  package init(id: Int = 0, _ request: HTTPRequest, phase: TransferError.Phase) {
+    self.id = id
+    self.request = request
+    self.phase = phase
+  }
+}
+
+/// A step on the host's side that transfers over HTTP have in common.
+package enum ContentOperation: Sendable, Equatable {
+  /// Open the source, so that its size is known; a stream is written to a file first.
+  case openSource
+  /// Open the target, or take up the part of it that an earlier process left.
+  case openTarget(IncomingContent)
+  /// Write bytes to the target; targets other than files take them in order only.
+  case write([UInt8], at: Int64)
+  /// Compare the target with what is known of the content, and put it in place.
+  case finishTarget
+  /// Keep the checkpoint, and go on once it is kept.
+  case remember
+}
+
+/// What the source of an upload is.
+package struct OutgoingContent: Sendable, Equatable {
+  /// Bytes.
+  package var size: Int64
+  /// Lower-case hexadecimal, where it is known before the content was read.
+  package var sha256: String?
+  /// Changes when the source does.
+  package var identity: String
+
+  /// Describes a source.
+  package init(size: Int64, sha256: String? = nil, identity: String) {
+    self.size = size
+    self.sha256 = sha256
+    self.identity = identity
+  }
+}
+
+/// What a download will bring.
+package struct IncomingContent: Sendable, Equatable {
+  /// Bytes that go to the target; nil where the remote does not say.
+  package var size: Int64?
+  /// What the remote calls it: never used as a path unchecked.
+  package var name: String
+  /// Changes when the remote's content does, such as an ETag.
+  package var identity: String
+  /// Lower-case hexadecimal, of all that goes to the target, where known.
+  package var sha256: String?
+  /// Lower-case hexadecimal, of all that goes to the target, where known.
+  package var md5: String?
+
+  /// Describes content.
+  package init(
+    size: Int64?,
+    name: String,
+    identity: String,
+    sha256: String? = nil,
+    md5: String? = nil
+  ) {
+    self.size = size
+    self.name = name
+    self.identity = identity
+    self.sha256 = sha256
+    self.md5 = md5
+  }
 }
 
 /// A step on the embedded remote's disk.
@@ -56,6 +158,14 @@ package enum StepOutcome: Sendable, Equatable {
   case announced(Timetoken)
   case opened(ObjectMetadata?)
   case delivered(TransferResult.Download)
+  case sourceOpened(OutgoingContent)
+  /// Whether the part that an earlier process left was of the same content and is gone on with;
+  /// which of its bytes are there is for the checkpoint to know.
+  case targetOpened(isKept: Bool)
+  case written
+  case targetFinished(TransferResult.Download)
+  case remembered
+  case answered(id: Int, HTTPResponse)
 }
 
 /// How far an earlier process came with an upload.

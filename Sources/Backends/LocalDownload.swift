@@ -41,8 +41,6 @@ package struct LocalDownload: Backend {
 
   package mutating func restart() { state = .toOpen }
 
-  package var unannounced: SharedFile? { nil }
-
   /// Nothing to ask: the content is opened again, and the part tells how far it is.
-  package mutating func recover() { restart() }
+  package mutating func recover(_ checkpoint: [UInt8]?) { restart() }
 }

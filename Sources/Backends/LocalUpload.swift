@@ -72,7 +72,7 @@ package struct LocalUpload: Backend {
     }
   }
 
-  package mutating func recover() { state = .toRecover }
+  package mutating func recover(_ checkpoint: [UInt8]?) { state = .toRecover }
 
   private func state(after recovered: Recovered) -> State {
     switch recovered {

@@ -17,6 +17,8 @@ struct RunState: Sendable, Equatable {
   var part: String?
   var target: String?
   var content: String?
+  /// The backend's own.
+  var checkpoint: [UInt8]?
   /// The kernel's name of the boot in which the part was written.
   var boot: String
 
@@ -50,6 +52,7 @@ extension RunState {
     writer.field("part", part)
     writer.field("target", target)
     writer.field("content", content)
+    writer.field("checkpoint", checkpoint.map { String(decoding: $0, as: UTF8.self) })
     writer.field("boot", boot)
     writer.endObject()
     return writer.take()
@@ -63,6 +66,7 @@ extension RunState {
     part = try fields.optionalString("part")
     target = try fields.optionalString("target")
     content = try fields.optionalString("content")
+    checkpoint = try fields.optionalString("checkpoint").map { Array($0.utf8) }
     boot = try fields.string("boot")
     try fields.finish()
   }

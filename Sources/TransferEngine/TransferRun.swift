@@ -82,7 +82,7 @@ actor TransferRun {
     case .getObject(let get): backend = LocalDownload(get)
     case .downloadFile(let download): backend = LocalDownload(download)
     }
-    if kept != nil { backend.recover() }
+    if let kept { backend.recover(kept.checkpoint) }
   }
 
   /// Goes on until the end, a failure or a stop.
@@ -95,6 +95,10 @@ actor TransferRun {
         case .done(let result):
           drop()
           return .succeeded(result)
+        case .fail(let error):
+          throw error
+        case .content, .http, .idle:
+          preconditionFailure("no remote kind asks for this yet")
         case .local(let operation):
           try stopIfAsked()
           do throws(TransferError) {

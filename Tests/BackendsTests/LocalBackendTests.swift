@@ -104,14 +104,14 @@ struct LocalBackendTests {
   )
   func recovering(recovered: Recovered, next: BackendStep) {
     var backend = LocalUpload(Self.send)
-    backend.recover()
+    backend.recover(nil)
     #expect(Self.steps(&backend, [.recovered(recovered)]) == [.local(.recover), next])
   }
 
   @Test("A file that is stored and not announced is announced, not stored again")
   func recoveringUnannounced() {
     var backend = LocalUpload(Self.send)
-    backend.recover()
+    backend.recover(nil)
     let steps = Self.steps(
       &backend,
       [.recovered(.filePublished(Self.file, url: "u", announced: nil))]

@@ -1,0 +1,263 @@
+package import TransferModel
+
+/// A remote that is spoken to over HTTP: makes requests, proves who asks and reads answers.
+///
+/// It performs nothing itself. What it learns on the way (a clock that is off, another region, new
+/// credentials) it keeps, so one object stands for a remote as long as the process lives. What a
+/// kind cannot do throws `ERR_UNSUPPORTED`, which is also what these methods do by themselves.
+package protocol HTTPRemote: Sendable {
+  /// The request with what proves who asks; called again for every attempt.
+  /// - Throws: `ERR_UNAUTHENTICATED` or `ERR_CONFIG` where there are no credentials to use.
+  func authorize(_ request: HTTPRequest, nowMs: Int64) throws(TransferError) -> HTTPRequest
+  /// What to do with an answer before anybody reads it.
+  func judge(_ response: HTTPResponse, to request: HTTPRequest, nowMs: Int64) -> HTTPVerdict
+
+  /// The conversation of an upload.
+  func upload(_ spec: TransferSpec) throws(TransferError) -> any Backend
+  /// The conversation of a download.
+  func download(_ spec: TransferSpec) throws(TransferError) -> any Backend
+
+  /// What a host calls an object, as a reference below this remote's root.
+  /// - Throws: `ERR_INVALID_REFERENCE` for a URL of another store or a name it cannot keep apart.
+  func reference(_ url: String) throws(TransferError) -> ObjectReference
+  /// What is known of an object.
+  func metadata(_ reference: ObjectReference) throws(TransferError) -> RemoteCall<ObjectMetadata>
+  /// Changes what the uploader said of an object.
+  func update(
+    _ reference: ObjectReference,
+    _ patch: MetadataPatch
+  ) throws(TransferError) -> RemoteCall<ObjectMetadata>
+  /// Where an object can be had, usable as it is.
+  ///
+  /// `expiresIn` is in seconds; nil leaves it to the remote.
+  func url(
+    of reference: ObjectReference,
+    expiresIn: Int64?,
+    nowMs: Int64
+  ) throws(TransferError) -> RemoteCall<SignedURL>
+  /// Removes an object.
+  func delete(_ reference: ObjectReference) throws(TransferError) -> RemoteCall<Void>
+  /// One page of the objects below a reference.
+  func listObjects(
+    below reference: ObjectReference,
+    recursive: Bool,
+    limit: Int,
+    next: String?
+  ) throws(TransferError) -> RemoteCall<ObjectPage>
+
+  /// One page of a channel's files.
+  func listFiles(
+    channel: String,
+    limit: Int,
+    next: String?
+  ) throws(TransferError) -> RemoteCall<FilePage>
+  /// Where a channel's file can be had, usable as it is.
+  func fileURL(
+    channel: String,
+    id: String,
+    name: String,
+    nowMs: Int64
+  ) throws(TransferError) -> RemoteCall<String>
+  /// Removes a channel's file.
+  func deleteFile(
+    channel: String,
+    id: String,
+    name: String
+  ) throws(TransferError) -> RemoteCall<Void>
+  /// Tells a channel's subscribers of a file that is stored already.
+  func announce(
+    _ announcement: Announcement,
+    nowMs: Int64
+  ) throws(TransferError) -> RemoteCall<Timetoken>
+  /// A page of a channel's messages, oldest first, and the `start` of the page before it.
+  func history(
+    channel: String,
+    limit: Int,
+    start: Timetoken?,
+    end: Timetoken?
+  ) throws(TransferError) -> RemoteCall<HistoryPage>
+  /// One stored message.
+  func message(
+    channel: String,
+    timetoken: Timetoken
+  ) throws(TransferError) -> RemoteCall<ChannelMessage>
+  /// Removes one stored message.
+  func deleteMessage(
+    channel: String,
+    timetoken: Timetoken
+  ) throws(TransferError) -> RemoteCall<Void>
+}
+
+/// A question to a remote: what to ask, and what to make of the answer, which may be to ask on.
+package enum RemoteCall<Value: Sendable>: Sendable {
+  case done(Value)
+  case ask(
+    HTTPRequest,
+    then: @Sendable (HTTPResponse) throws(TransferError) -> RemoteCall<Value>
+  )
+}
+
+/// What to do with an answer.
+package enum HTTPVerdict: Sendable, Equatable {
+  /// It is for whoever asked, whatever its status.
+  case accept
+  /// Ask again later, unless that was done often enough: then the request fails so. A throttled
+  /// remote is also asked less at the same time.
+  case retry(TransferError, after: Duration?, isThrottled: Bool)
+  /// The remote object has learned what was wrong: authorize and ask again at once, one time.
+  case amend(TransferError)
+}
+
+/// A URL that is usable as it is.
+package struct SignedURL: Sendable, Equatable {
+  /// It may carry a signature: never to be logged.
+  package var url: String
+  /// Milliseconds since 1970 at which it stops working; nil where it does not.
+  package var expiresMs: Int64?
+
+  /// Makes a URL.
+  package init(_ url: String, expiresMs: Int64? = nil) {
+    self.url = url
+    self.expiresMs = expiresMs
+  }
+}
+
+/// A page of a channel's messages.
+package struct HistoryPage: Sendable, Equatable {
+  /// Oldest first.
+  package var messages: [ChannelMessage]
+  /// The `start` of the page before it; nil where there is none.
+  package var more: Timetoken?
+
+  /// Makes a page.
+  package init(messages: [ChannelMessage], more: Timetoken?) {
+    self.messages = messages
+    self.more = more
+  }
+}
+
+/// What a kind does not do.
+extension HTTPRemote {
+  private func unsupported(_ what: String) -> TransferError {
+    TransferError(
+      .unsupported,
+      "This kind of remote cannot \(what); initialize lists what each remote can."
+    )
+  }
+
+  /// Refused.
+  package func upload(_ spec: TransferSpec) throws(TransferError) -> any Backend {
+    throw unsupported("store this")
+  }
+
+  /// Refused.
+  package func download(_ spec: TransferSpec) throws(TransferError) -> any Backend {
+    throw unsupported("fetch this")
+  }
+
+  /// Refused.
+  package func reference(_ url: String) throws(TransferError) -> ObjectReference {
+    throw unsupported("name objects by URL")
+  }
+
+  /// Refused.
+  package func metadata(
+    _ reference: ObjectReference
+  ) throws(TransferError) -> RemoteCall<ObjectMetadata> {
+    throw unsupported("hold objects")
+  }
+
+  /// Refused.
+  package func update(
+    _ reference: ObjectReference,
+    _ patch: MetadataPatch
+  ) throws(TransferError) -> RemoteCall<ObjectMetadata> {
+    throw unsupported("hold objects")
+  }
+
+  /// Refused.
+  package func url(
+    of reference: ObjectReference,
+    expiresIn: Int64?,
+    nowMs: Int64
+  ) throws(TransferError) -> RemoteCall<SignedURL> {
+    throw unsupported("hold objects")
+  }
+
+  /// Refused.
+  package func delete(_ reference: ObjectReference) throws(TransferError) -> RemoteCall<Void> {
+    throw unsupported("hold objects")
+  }
+
+  /// Refused.
+  package func listObjects(
+    below reference: ObjectReference,
+    recursive: Bool,
+    limit: Int,
+    next: String?
+  ) throws(TransferError) -> RemoteCall<ObjectPage> {
+    throw unsupported("hold objects")
+  }
+
+  /// Refused.
+  package func listFiles(
+    channel: String,
+    limit: Int,
+    next: String?
+  ) throws(TransferError) -> RemoteCall<FilePage> {
+    throw unsupported("list the files of channels")
+  }
+
+  /// Refused.
+  package func fileURL(
+    channel: String,
+    id: String,
+    name: String,
+    nowMs: Int64
+  ) throws(TransferError) -> RemoteCall<String> {
+    throw unsupported("give URLs of channels' files")
+  }
+
+  /// Refused.
+  package func deleteFile(
+    channel: String,
+    id: String,
+    name: String
+  ) throws(TransferError) -> RemoteCall<Void> {
+    throw unsupported("remove channels' files")
+  }
+
+  /// Refused.
+  package func announce(
+    _ announcement: Announcement,
+    nowMs: Int64
+  ) throws(TransferError) -> RemoteCall<Timetoken> {
+    throw unsupported("announce files")
+  }
+
+  /// Refused.
+  package func history(
+    channel: String,
+    limit: Int,
+    start: Timetoken?,
+    end: Timetoken?
+  ) throws(TransferError) -> RemoteCall<HistoryPage> {
+    throw unsupported("keep messages")
+  }
+
+  /// Refused.
+  package func message(
+    channel: String,
+    timetoken: Timetoken
+  ) throws(TransferError) -> RemoteCall<ChannelMessage> {
+    throw unsupported("keep messages")
+  }
+
+  /// Refused.
+  package func deleteMessage(
+    channel: String,
+    timetoken: Timetoken
+  ) throws(TransferError) -> RemoteCall<Void> {
+    throw unsupported("remove messages")
+  }
+}
