@@ -14,6 +14,8 @@ package protocol Backend: Sendable {
   mutating func receive(_ outcome: StepOutcome)
   /// The most exchanges at the same time; at least 1.
   var width: Int { get }
+  /// Bytes of the content that are moved for good; those of exchanges under way not counted.
+  var settled: Int64 { get }
   /// What a later process needs to go on, as UTF-8 text; nil while it would begin anew.
   var checkpoint: [UInt8]? { get }
   /// What removes all that is half-made on the remote, for when nobody will go on.
@@ -55,8 +57,9 @@ package struct HTTPExchange: Sendable, Equatable {
   package var id: Int
   /// What is sent.
   package var request: HTTPRequest
-  /// Where the transfer stands meanwhile. In `finish` and `publish` all bytes are moved, and the
-  /// remote's word is awaited.
+  /// Where the transfer stands meanwhile.
+  ///
+  /// In `finish` and `publish` all bytes are moved, and the remote's word is awaited.
   package var phase: TransferError.Phase
 
   /// Makes an exchange.
@@ -166,6 +169,8 @@ package enum StepOutcome: Sendable, Equatable {
   case targetFinished(TransferResult.Download)
   case remembered
   case answered(id: Int, HTTPResponse)
+  /// The exchange was stopped by a pause; what it was for is still to be done.
+  case interrupted(id: Int)
 }
 
 /// How far an earlier process came with an upload.

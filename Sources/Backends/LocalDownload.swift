@@ -19,6 +19,9 @@ package struct LocalDownload: Backend {
     open = .openFile(download.locator)
   }
 
+  /// None: nothing is moved by exchanges.
+  package var settled: Int64 { 0 }
+
   package mutating func next() -> BackendStep {
     switch state {
     case .toOpen: .local(open)

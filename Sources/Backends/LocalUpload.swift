@@ -27,6 +27,9 @@ package struct LocalUpload: Backend {
   /// Stores a file on a channel and announces it.
   package init(_ send: SendFile) { operation = .send(send) }
 
+  /// None: nothing is moved by exchanges.
+  package var settled: Int64 { 0 }
+
   package mutating func next() -> BackendStep {
     switch state {
     case .toRecover: .local(.recover)

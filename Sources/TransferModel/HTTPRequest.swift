@@ -11,7 +11,9 @@ package struct HTTPRequest: Sendable, Equatable {
   package var path: String
   /// Percent-encoded, without `?`; empty for none.
   package var query: String
-  /// In the order they are sent. `Content-Length`, `Host` and `Connection` are not among them.
+  /// In the order they are sent.
+  ///
+  /// `Content-Length`, `Host` and `Connection` are not among them.
   package var headers: [HTTPHeader]
   /// What is sent; nil for no body at all, which differs from an empty one.
   package var body: [HTTPBodyPiece]?
