@@ -101,6 +101,16 @@ struct ConfigFields {
     }
   }
 
+  /// A single value that the closure makes of the expanded text, or refuses with nil.
+  mutating func parsed<Value>(
+    _ key: String,
+    expected: String,
+    isSecret: Bool = false,
+    _ parse: (String) -> Value?
+  ) throws(ConfigurationError) -> Value? {
+    try scalar(key, quoting: !isSecret, parse) { expected }
+  }
+
   /// One of the names of an enumeration.
   mutating func choice<Choice: RawRepresentable & CaseIterable>(
     _ key: String,

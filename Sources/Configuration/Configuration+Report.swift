@@ -33,6 +33,7 @@ extension Configuration {
     // What cannot be resolved is told as a warning instead.
     switch try? remote.resolve() {
     case .local(let root): ": \(root)"
+    case .s3(let settings): ": \(settings.place)"
     case nil: ""
     }
   }

@@ -4,12 +4,15 @@ package import TransferModel
 package enum RemoteKind: String, Sendable, CaseIterable {
   /// A folder of this machine, shared by every ferry process that names it.
   case local
+  /// A bucket of an S3 store.
+  case s3
 }
 
 /// What a remote needs to be reached, by its kind.
 package enum RemoteSettings: Sendable, Equatable {
   /// The absolute path of the folder that holds the objects; made when first used.
   case local(root: String)
+  case s3(S3Settings)
 }
 
 /// A variable that a value names, and that has neither a value nor a default.
@@ -55,13 +58,11 @@ package struct RemoteConfiguration: Sendable, Equatable {
     limits: Limits,
     _ decoding: Decoding
   ) throws(ConfigurationError) {
-    var fields = try ConfigFields(node, section: "remote", decoding)
     let outside = decoding.missing
     decoding.missing = []
-    guard let kind = try fields.choice("kind", of: RemoteKind.self) else {
-      throw decoding.missing.first.map(ConfigurationError.init(missing:))
-        ?? fields.lacking("kind", "remote \"\(name)\" has no kind; add kind: local")
-    }
+    let kind = try Self.kind(name: name, node, decoding)
+    var fields = try ConfigFields(node, section: kind.rawValue, decoding)
+    _ = fields.node("kind")
     self.name = name
     self.kind = kind
     self.limits = limits
@@ -77,10 +78,26 @@ package struct RemoteConfiguration: Sendable, Equatable {
         )
       }
       settings = .local(root: root ?? "")
+    case .s3:
+      settings = .s3(
+        try S3Settings(remote: name, &fields) { !decoding.missing.isEmpty }
+      )
     }
     try fields.finish()
     missing = decoding.missing
     decoding.missing = outside
+  }
+
+  private static func kind(
+    name: String,
+    _ node: ConfigNode,
+    _ decoding: Decoding
+  ) throws(ConfigurationError) -> RemoteKind {
+    // A section of no kind: what it asks for is among the keys of each.
+    var fields = try ConfigFields(node, section: "remote", decoding)
+    if let kind = try fields.choice("kind", of: RemoteKind.self) { return kind }
+    throw decoding.missing.first.map(ConfigurationError.init(missing:))
+      ?? fields.lacking("kind", "remote \"\(name)\" has no kind; add kind: local or kind: s3")
   }
 }
 

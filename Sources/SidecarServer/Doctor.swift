@@ -26,6 +26,8 @@ package struct Doctor {
         switch try remote.resolve() {
         case .local(let root):
           isWell = check("remote \(remote.name)", folder: root) && isWell
+        case .s3(let settings):
+          tell("remote \(remote.name)", settings.place)
         }
       } catch {
         isWell = tell("remote \(remote.name)", fault: error.message)

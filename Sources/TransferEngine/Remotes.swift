@@ -54,7 +54,8 @@ package final class Remotes: Sendable {
   }
 
   /// The disk of an embedded remote.
-  /// - Throws: `ERR_INVALID_ARGUMENT` for an unknown name, `ERR_CONFIG` for missing variables.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for an unknown name, `ERR_CONFIG` for missing variables,
+  ///   `ERR_UNSUPPORTED` for a remote that has no disk here.
   func local(_ name: String) throws(TransferError) -> LocalStore {
     let remote = try remote(name)
     switch try remote.resolve() {
@@ -65,6 +66,12 @@ package final class Remotes: Sendable {
         stores[name] = store
         return store
       }
+    case .s3:
+      throw TransferError(
+        .unsupported,
+        "Remote \"\(name)\" is of a kind that cannot do this; initialize lists what each can.",
+        field: "/remote"
+      )
     }
   }
 

@@ -141,9 +141,9 @@ struct BadDocument: Sendable, CustomTestStringConvertible {
     .init("remotes: {a: {root: /r}}", "1:14", "remote \"a\" has no kind; add kind: local"),
     .init("remotes: {a: {knid: local}}", "1:15", "unknown key \"knid\" (did you mean \"kind\"?)"),
     .init(
-      "remotes: {a: {kind: s3}}",
+      "remotes: {a: {kind: ftp}}",
       "1:21",
-      "kind \"s3\" is not part of this version; it has: local"
+      "kind \"ftp\" is not part of this version; it has: local, s3"
     ),
     .init("remotes: {a: {kind: Local}}", "1:21", "kind \"Local\" is not part of this version"),
     .init(
@@ -152,6 +152,63 @@ struct BadDocument: Sendable, CustomTestStringConvertible {
       "variable KIND is not set",
       schemaRefuses: false
     ),
+    .init("remotes: {a: {kind: s3, bucket: b, root: /r}}", "1:36", "unknown key \"root\"; known"),
+    .init("remotes: {a: {kind: s3, buket: b}}", "1:25", "(did you mean \"bucket\"?)"),
+    .init("remotes: {a: {kind: s3}}", "1:14", "remote \"a\" has no bucket; add its name"),
+    .init("remotes: {a: {kind: s3, bucket: a/b}}", "1:33", "bucket: expected the bucket's name"),
+    .init(
+      "remotes: {a: {kind: s3, bucket: ..}}",
+      "1:33",
+      "bucket: expected",
+      schemaRefuses: false
+    ),
+    .init("remotes: {a: {kind: s3, bucket: b, endpoint: host}}", "1:46", "https://host or http"),
+    .init("remotes: {a: {kind: s3, bucket: b, endpoint: 'https://h/b'}}", "1:46", "without path"),
+    .init("remotes: {a: {kind: s3, bucket: b, endpoint: 'https://u@h'}}", "1:46", "without path"),
+    .init(
+      "remotes: {a: {kind: s3, bucket: b, endpoint: 'https://h:0'}}",
+      "1:46",
+      "without path",
+      schemaRefuses: false
+    ),
+    .init(
+      "remotes: {a: {kind: s3, bucket: b, endpoint: 'http://[::1'}}",
+      "1:46",
+      "without path",
+      schemaRefuses: false
+    ),
+    .init("remotes: {a: {kind: s3, bucket: b, region: a b}}", "1:44", "region: expected a name"),
+    .init("remotes: {a: {kind: s3, bucket: b, prefix: ''}}", "1:44", "value that is not empty"),
+    .init(
+      "remotes: {a: {kind: s3, bucket: b, accessKeyId: k}}",
+      "1:14",
+      "has no secretAccessKey; give both",
+      schemaRefuses: false
+    ),
+    .init(
+      "remotes: {a: {kind: s3, bucket: b, sessionToken: t}}",
+      "1:14",
+      "has no accessKeyId; give both",
+      schemaRefuses: false
+    ),
+    .init("remotes: {a: {kind: s3, bucket: b, provider: azure}}", "1:46", "it has: auto, aws"),
+    .init(
+      "remotes: {a: {kind: s3, bucket: b, provider: minio}}",
+      "1:14",
+      "has no endpoint, and only AWS",
+      schemaRefuses: false
+    ),
+    .init("remotes: {a: {kind: s3, bucket: b, addressing: dns}}", "1:48", "path, virtual"),
+    .init("remotes: {a: {kind: s3, bucket: b, checksum: sha1}}", "1:46", "crc32c, md5, none"),
+    .init(
+      "remotes: {a: {kind: s3, bucket: b, partSize: 4 MiB}}",
+      "1:46",
+      "partSize: expected a size from 5 MiB to 5 GiB, not \"4 MiB\"",
+      schemaRefuses: false
+    ),
+    .init("remotes: {a: {kind: s3, bucket: b, caFile: ca.pem}}", "1:44", "an absolute path"),
+    .init("remotes: {a: {kind: s3, bucket: b, proxy: 'ftp://p'}}", "1:43", "none, or a URL"),
+    .init("remotes: {a: {kind: s3, bucket: b, retries: 11}}", "1:45", "from 0 to 10, not \"11\""),
     .init("remotes: {a: {kind: local}}", "1:14", "remote \"a\" has no root"),
     .init("remotes: {a: {kind: local, rot: /r}}", "1:28", "(did you mean \"root\"?)"),
     .init("remotes: {a: {kind: local, root: r}}", "1:34", "root: expected an absolute path"),
@@ -209,6 +266,9 @@ struct BadDocumentTests {
       "remotes: {a: {kind: '${SECRET}', root: /r}}",
       "remotes: {a: {kind: local, root: '${SECRET}'}}",
       "remotes: {a: {kind: local, root: /r, accessToken: hunter2}}",
+      "remotes: {a: {kind: s3, bucket: b, secretAccessKey: 'hunter2 x'}}",
+      "remotes: {a: {kind: s3, bucket: b, secretAccessKey: '${SECRET}'}}",
+      "remotes: {a: {kind: s3, bucket: b, proxy: 'u:${SECRET}@proxy'}}",
       "remotes: {a: {kind: local, root: 'hunter2$'}}", "secretKey: 'hunter2", "hunter2",
       "secretKey: hunter2\n token: x", "[hunter2]", "default: !hunter2",
     ]

@@ -103,7 +103,7 @@ struct MergingTests {
       (#"{"limits": {"maxFileSize": true}}"#, "/config/limits/maxFileSize: maxFileSize: expected"),
       (#"{"limits": {"roots": ["/a", "b"]}}"#, "/config/limits/roots/1: roots: expected"),
       (#"{"remotes": {"a~/": {}}}"#, "/config/remotes/a~0~1: \"a~/\" is no remote name"),
-      (#"{"remotes": {"c": {"kind": "s3"}}}"#, "/config/remotes/c/kind: kind \"s3\" is not part"),
+      (#"{"remotes": {"c": {"kind": "s4"}}}"#, "/config/remotes/c/kind: kind \"s4\" is not part"),
       (#"{"remotes": {"c": {"kind": "local"}}}"#, "/config/remotes/c: remote \"c\" has no root"),
       (#"{"limits": {}, "limits": {}}"#, "/config/limits: is given twice"),
       (#"{"limits": {"roots": [{"x": 1, "x": 2}]}}"#, "/config/limits/roots/0/x: is given twice"),

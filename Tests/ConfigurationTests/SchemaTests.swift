@@ -15,17 +15,15 @@ struct SchemaTests {
   @Test(
     "Code and schema know the same keys",
     arguments: [
-      ("", "#"), ("remote", "#/$defs/remote"), ("limits", "#/$defs/limits"),
+      ("", "#"), ("local", "#/$defs/local"), ("s3", "#/$defs/s3"), ("limits", "#/$defs/limits"),
     ]
   )
   func sameKeys(_ section: String, _ reference: String) throws {
     let decoding = Decoding(environment: home)
-    _ = try Configuration(
-      ConfigNode(content: .mapping([]), location: .builtIn),
-      decoding,
-      sourceName: nil
-    )
-    #expect(Set(decoding.knownKeys.keys) == ["", "remote", "limits"])
+    let yaml = "default: a\nremotes: {a: {kind: local, root: /r}, b: {kind: s3, bucket: b}}"
+    let tree = try YAMLReader.read(Array(yaml.utf8), file: "config.yaml")
+    _ = try Configuration(#require(tree), decoding, sourceName: nil)
+    #expect(Set(decoding.knownKeys.keys) == ["", "remote", "local", "s3", "limits"])
     let members = try validator.resolved(reference).members()
     let properties = try #require(members.first { $0.key == "properties" }).value.members()
     #expect(Set(properties.map(\.key)) == Set(decoding.knownKeys[section] ?? []))
@@ -40,9 +38,14 @@ struct SchemaTests {
   @Test("The kinds of the schema are those of the code")
   func kinds() throws {
     for kind in RemoteKind.allCases {
-      #expect(try accepts("remotes: {a: {kind: \(kind.rawValue), root: /r}}"))
+      let needed =
+        switch kind {
+        case .local: "root: /r"
+        case .s3: "bucket: b"
+        }
+      #expect(try accepts("remotes: {a: {kind: \(kind.rawValue), \(needed)}}"))
     }
-    #expect(try !accepts("remotes: {a: {kind: s3, root: /r}}"))
+    #expect(try !accepts("remotes: {a: {kind: ftp, root: /r}}"))
   }
 
   @Test("The sample is accepted")
@@ -63,6 +66,30 @@ struct SchemaTests {
       "limits: {maxFileSize: 9223372036854775807}", "limits: {maxFileSize: '${S:-5 MiB}'}",
       "limits: {maxFileSize: 0.5 KiB, stallTimeout: 500 ms}",
       "limits: {allowedTypes: [png, .JPG, image/*, '*/*', '${T:-gif}'], roots: [/, ~/x, '${R:-/r}']}",
+      "remotes: {a: {kind: s3, bucket: my_Bucket.1}}",
+      """
+      remotes:
+        a:
+          kind: s3
+          bucket: "${BUCKET:-b}"
+          endpoint: http://[::1]:9000/
+          region: us-gov-west-1
+          prefix: /a//b/
+          accessKeyId: 0123456789
+          secretAccessKey: "${KEY:-a/b+c=}"
+          sessionToken: t
+          profile: "my profile"
+          provider: seaweedfs
+          addressing: path
+          checksum: md5
+          partSize: 5 MiB
+          caFile: ~/ca.pem
+          proxy: socks5h://user:password@proxy:1080
+          retries: 0
+          limits: {concurrency: 2}
+      """,
+      "remotes: {a: {kind: s3, bucket: b, endpoint: HTTPS://S3.example.com, proxy: none}}",
+      "remotes: {a: {kind: s3, bucket: b, endpoint: ~, proxy: ~, partSize: ~, retries: ~}}",
       "limits: {concurrency: ~, stallTimeout: ~, allowedTypes: ~, blockedTypes: ~, roots: ~}",
       "default: ~\nstateDir: ~\nremotes: ~\nlimits: ~",
     ]

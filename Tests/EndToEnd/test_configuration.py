@@ -63,7 +63,7 @@ class TestLookup:
 BAD = [
     ("romotes: {}\n", "1:1", "remotes"),
     ("remotes:\n  a:\n    kind: lokal\n", "3:11", "local"),
-    ("remotes:\n  a: { kind: s3 }\n", "2:14", "local"),
+    ("remotes:\n  a: { kind: s4 }\n", "2:14", "s3"),
     ("limits:\n  concurency: 4\n", "2:3", "concurrency"),
     ("limits:\n  concurrency: many\n", "2:16", ""),
     ("limits:\n  concurrency: 65\n", "2:16", "64"),
