@@ -127,6 +127,11 @@ package enum HTTPBodyChecksum: Sendable, Equatable {
 package enum HTTPSinkKind: Sendable, Equatable {
   /// Into the response, up to a number of bytes; more is a failure.
   case memory(limit: Int)
+  /// Into the response, the first bytes up to a number; what is more is not fetched, and the
+  /// response says that it was cut.
+  ///
+  /// For asking for the beginning of something whose owner may send all of it.
+  case beginning(limit: Int)
   /// Into the transfer's target, from this offset of the target on; at most `length` bytes.
   case target(offset: Int64, length: Int64)
 }

@@ -8,6 +8,8 @@ package struct HTTPResponse: Sendable, Equatable {
   package var body: [UInt8]
   /// The bytes that went to the target.
   package var delivered: Int64
+  /// Whether there was more than the request's sink asked for, and it was not fetched.
+  package var isCut: Bool
   /// Whether the request may have reached the remote more than once.
   package var wasRepeated: Bool
 
@@ -17,12 +19,14 @@ package struct HTTPResponse: Sendable, Equatable {
     headers: [HTTPHeader] = [],
     body: [UInt8] = [],
     delivered: Int64 = 0,
+    isCut: Bool = false,
     wasRepeated: Bool = false
   ) {
     self.status = status
     self.headers = headers
     self.body = body
     self.delivered = delivered
+    self.isCut = isCut
     self.wasRepeated = wasRepeated
   }
 
