@@ -5,9 +5,18 @@ enum Time {
     let (days, inDay) = ms.quotientAndRemainderFloored(dividingBy: 86_400_000)
     let (year, month, day) = date(days)
     let seconds = inDay / 1000
-    return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T"
-      + padded(seconds / 3600, 2) + ":" + padded(seconds / 60 % 60, 2) + ":"
-      + padded(seconds % 60, 2) + "." + padded(inDay % 1000, 3) + "Z"
+    // Digit by digit: joining strings was a third of what `transfer/get` takes.
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    text.append(year, digits: 4)
+    text.append(month, digits: 2, after: "-")
+    text.append(day, digits: 2, after: "-")
+    text.append(seconds / 3600, digits: 2, after: "T")
+    text.append(seconds / 60 % 60, digits: 2, after: ":")
+    text.append(seconds % 60, digits: 2, after: ":")
+    text.append(inDay % 1000, digits: 3, after: ".")
+    text.append(UInt8(ascii: "Z"))
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Days since 1970 to a date of the Gregorian calendar, after Howard Hinnant's
@@ -23,10 +32,21 @@ enum Time {
     let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
   }
+}
 
-  private static func padded(_ value: Int64, _ width: Int) -> String {
-    let digits = String(value)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+extension [UInt8] {
+  fileprivate mutating func append(
+    _ value: Int64,
+    digits: Int,
+    after separator: Unicode.Scalar? = nil
+  ) {
+    if let separator { append(UInt8(ascii: separator)) }
+    var divisor: UInt64 = 1
+    for _ in 1..<digits { divisor *= 10 }
+    while divisor > 0 {
+      append(UInt8(ascii: "0") + UInt8(value.magnitude / divisor % 10))
+      divisor /= 10
+    }
   }
 }
 
