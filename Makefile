@@ -22,7 +22,7 @@ test: ## build, then run every test: Swift units, fuzzing, end to end, Python cl
 	@scripts/setup
 	@$(ready) && .venv/bin/python scripts/test
 
-test-sanitized: ## unit and quick end-to-end tests under the address and the thread sanitizer
+test-sanitized: ## unit and end-to-end tests under the address and the thread sanitizer
 	@scripts/setup
 	@$(ready) && .venv/bin/python scripts/test-sanitized
 
@@ -37,8 +37,8 @@ check: ## format, imports, linkage, docs, generated files, Python lint; one line
 demo: build ## see it work: share a file between two processes on this machine
 	@$(ready) && "$$(find_python)" scripts/demo.py
 
-bench: build ## measure against cp, sha256sum, node and cat on this machine
-	@$(ready) && "$$(find_python)" Benchmarks/run
+bench: build ## measure beside plain tools and rewrite docs/benchmarks.md; FORCE=1 on a busy machine
+	@$(ready) && "$$(find_python)" Benchmarks/run $(if $(FORCE),--force)
 
 format: ## rewrite Swift in the house style, and sort the imports of Python
 	@scripts/setup

@@ -1,0 +1,1 @@
+// What a Swift program costs before it does anything.
