@@ -18,6 +18,8 @@ let package = Package(
   products: [.executable(name: "ferry", targets: ["ferry"])],
   targets: [
     // 0: C libraries
+    // Headers of libcurl4-openssl-dev; the library is loaded when first used, not linked.
+    .target(name: "CCurl"),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(
       name: "COpenSSL",
@@ -90,7 +92,7 @@ let package = Package(
       swiftSettings: common
     ),
 
-    // 4: the embedded remote, and what a killed process must know
+    // 4: the embedded remote, what a killed process must know, and requests over HTTP
     .target(
       name: "LocalStore",
       dependencies: ["CLinux", "JSON", "LocalFiles", "SQLite", "TransferModel"],
@@ -110,6 +112,17 @@ let package = Package(
     .testTarget(
       name: "JournalTests",
       dependencies: ["CLinux", "JSON", "Journal", "LocalFiles", "SQLite", "TransferModel"],
+      swiftSettings: common
+    ),
+
+    .target(
+      name: "HTTP",
+      dependencies: ["CCurl", "CLinux", "LocalFiles", "TransferModel"],
+      swiftSettings: common
+    ),
+    .testTarget(
+      name: "HTTPTests",
+      dependencies: ["HTTP", "TransferModel"],
       swiftSettings: common
     ),
 

@@ -68,3 +68,8 @@ static inline int clinux_name_thread(const char *name) { return prctl(PR_SET_NAM
 
 /// The process's environment, which Glibc and the compiler's headers both declare.
 static inline char **clinux_environ(void) { return environ; }
+
+/// memfd_create(2) with close-on-exec: a file in memory, which Glibc hides behind _GNU_SOURCE.
+static inline int clinux_memory_file(const char *name) {
+  return (int)syscall(SYS_memfd_create, name, 1u);
+}

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
-import TransferModel
+package import TransferModel
 
 /// An open file descriptor, closed with this value.
-struct Descriptor: ~Copyable, Sendable {
+package struct Descriptor: ~Copyable, Sendable {
   let number: Int32
 
   deinit { close(number) }
@@ -69,7 +69,7 @@ struct Descriptor: ~Copyable, Sendable {
   }
 
   /// pread(2) until the buffer is full or the file ends; returns how much was read.
-  static func read(
+  package static func read(
     _ number: Int32,
     at offset: Int64,
     into buffer: UnsafeMutableRawBufferPointer,
@@ -95,7 +95,7 @@ struct Descriptor: ~Copyable, Sendable {
   }
 
   /// pwrite(2) of all bytes.
-  static func write(
+  package static func write(
     _ number: Int32,
     at offset: Int64,
     _ bytes: UnsafeRawBufferPointer,

@@ -43,7 +43,8 @@ extension TransferError {
       + String(decoding: bytes.suffix(150), as: UTF8.self)
   }
 
-  private static func words(of number: Int32) -> String {
+  /// The system's words for an `errno`, with the number.
+  package static func words(of number: Int32) -> String {
     var text = [CChar](repeating: 0, count: 256)
     guard strerror_r(number, &text, text.count) == 0 else { return "error \(number)" }
     let words = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

@@ -15,6 +15,9 @@ package struct TransferError: Error, Sendable, Equatable {
   package var retryAfterMs: Int64?
   /// The status of the HTTP answer that caused it.
   package var httpStatus: Int?
+  /// Whether a request that got no answer may have reached the remote whole, and so have been
+  /// obeyed; nil where there was none. Not told to hosts.
+  package var mayHaveArrived: Bool?
   /// The remote's own code.
   package var serverCode: String?
   /// The remote's own words, redacted, at most 1 KiB.

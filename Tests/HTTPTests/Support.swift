@@ -1,0 +1,108 @@
+import Glibc
+import HTTP
+import Synchronization
+import TransferModel
+
+/// A server with a script and a client of its own, both gone at the end of the test.
+func withServer<Value>(
+  ipv6: Bool = false,
+  limits: HTTPLimits = HTTPLimits(),
+  _ script: @escaping LoopbackServer.Script,
+  _ body: (HTTPClient, LoopbackServer) async throws -> Value
+) async throws -> Value {
+  let server = try LoopbackServer(ipv6: ipv6, script)
+  let client = HTTPClient(userAgent: "ferry/test", limits: limits)
+  do {
+    let value = try await body(client, server)
+    await client.close()
+    server.stop()
+    return value
+  } catch {
+    await client.close()
+    server.stop()
+    throw error
+  }
+}
+
+extension HTTPTraffic {
+  /// Without the proxy that the machine running the tests may have.
+  static func direct(
+    stall: Duration = .seconds(30),
+    source: HTTPSource? = nil,
+    target: HTTPTarget? = nil
+  ) -> HTTPTraffic {
+    HTTPTraffic(
+      options: HTTPOptions(proxy: .none, stallTimeout: stall),
+      source: source,
+      target: target
+    )
+  }
+}
+
+/// A file without a name, closed with this object.
+final class ScratchFile: Sendable {
+  let descriptor: Int32
+
+  init(_ bytes: [UInt8] = []) throws {
+    var path = Array("/tmp/ferry-http-XXXXXX".utf8CString)
+    descriptor = mkstemp(&path)
+    unlink(path)
+    guard descriptor >= 0, pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
+      throw ServerTrouble.system(errno)
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  var target: HTTPTarget { HTTPTarget(descriptor: descriptor, name: "scratch") }
+  var source: HTTPSource { .descriptor(descriptor, name: "scratch") }
+
+  /// All of it.
+  func contents() -> [UInt8] {
+    var status = stat()
+    fstat(descriptor, &status)
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    let count = pread(descriptor, &bytes, bytes.count, 0)
+    return Array(bytes[..<max(0, count)])
+  }
+}
+
+/// Bytes that differ from their neighbours, the same for the same seed.
+func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+  var state = seed
+  return (0..<count).map { _ in
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return UInt8(truncatingIfNeeded: state >> 56)
+  }
+}
+
+/// Numbers that callbacks of several threads add up.
+final class Tally: Sendable {
+  private let values = Mutex<[Int64]>([])
+
+  func add(_ value: Int64) { values.withLock { $0.append(value) } }
+
+  var all: [Int64] { values.withLock { $0 } }
+  var sum: Int64 { all.reduce(0, +) }
+}
+
+/// The error that an operation ends with; nil where it succeeds.
+func failure<Value>(
+  _ operation: () async throws(TransferError) -> Value
+) async -> TransferError? {
+  do throws(TransferError) {
+    _ = try await operation()
+    return nil
+  } catch {
+    return error
+  }
+}
+
+/// What scripts have seen, for the test to look at.
+final class Kept<Value: Sendable>: Sendable {
+  private let values = Mutex<[Value]>([])
+
+  func keep(_ value: Value) { values.withLock { $0.append(value) } }
+
+  var all: [Value] { values.withLock { $0 } }
+}
