@@ -130,14 +130,16 @@ let package = Package(
     .target(
       name: "TransferEngine",
       dependencies: [
-        "Backends", "Configuration", "Crypto", "JSON", "Journal", "LocalFiles", "LocalStore",
-        "TransferModel",
+        "Backends", "Configuration", "Crypto", "HTTP", "JSON", "Journal", "LocalFiles",
+        "LocalStore", "TransferModel",
       ],
       swiftSettings: common
     ),
     .testTarget(
       name: "TransferEngineTests",
-      dependencies: ["Configuration", "JSON", "TransferEngine", "TransferModel"],
+      dependencies: [
+        "Configuration", "Crypto", "JSON", "LocalFiles", "TransferEngine", "TransferModel",
+      ],
       swiftSettings: common
     ),
 
@@ -152,7 +154,7 @@ let package = Package(
     .target(
       name: "SidecarServer",
       dependencies: [
-        "Configuration", "Crypto", "JSON", "JSONRPC", "LocalFiles", "Sharing",
+        "Backends", "Configuration", "Crypto", "JSON", "JSONRPC", "LocalFiles", "Sharing",
         "TransferEngine", "TransferModel",
       ],
       swiftSettings: common

@@ -12,6 +12,9 @@ package protocol HTTPRemote: Sendable {
   /// What to do with an answer before anybody reads it.
   func judge(_ response: HTTPResponse, to request: HTTPRequest, nowMs: Int64) -> HTTPVerdict
 
+  /// Takes new credentials for every request from now on.
+  func replaceCredentials(by credentials: RemoteCredentials) throws(TransferError)
+
   /// The conversation of an upload.
   func upload(_ spec: TransferSpec) throws(TransferError) -> any Backend
   /// The conversation of a download.
@@ -108,6 +111,27 @@ package enum HTTPVerdict: Sendable, Equatable {
   case amend(TransferError)
 }
 
+/// Credentials that replace those of the configuration; each kind takes its own.
+///
+/// Nothing of it may be shown or written down.
+package struct RemoteCredentials: Sendable {
+  /// Of Firebase's user.
+  package var idToken: String?
+  /// Of PubNub's access manager or CometChat's user.
+  package var authToken: String?
+  /// Of OAuth.
+  package var accessToken: String?
+  /// Of S3, with the two below.
+  package var accessKeyID: String?
+  /// Of S3.
+  package var secretAccessKey: String?
+  /// Of S3's temporary credentials.
+  package var sessionToken: String?
+
+  /// None; set what is given.
+  package init() {}
+}
+
 /// A URL that is usable as it is.
 package struct SignedURL: Sendable, Equatable {
   /// It may carry a signature: never to be logged.
@@ -143,6 +167,11 @@ extension HTTPRemote {
       .unsupported,
       "This kind of remote cannot \(what); initialize lists what each remote can."
     )
+  }
+
+  /// Refused.
+  package func replaceCredentials(by credentials: RemoteCredentials) throws(TransferError) {
+    throw unsupported("take credentials")
   }
 
   /// Refused.

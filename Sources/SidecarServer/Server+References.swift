@@ -1,3 +1,4 @@
+internal import TransferEngine
 internal import TransferModel
 
 /// How hosts name objects.
@@ -5,13 +6,8 @@ extension Server {
   /// The reference a host means.
   /// - Throws: `ERR_INVALID_REFERENCE` for a URL of another store.
   func reference(_ ref: String, on remote: String?) throws(TransferError) -> ObjectReference {
-    if let scheme = Self.scheme(of: ref) {
-      throw TransferError(
-        .invalidReference,
-        "\"\(remote ?? defaultRemote)\" is a local remote: name its objects by a path below its "
-          + "root, not by a \(scheme): URL.",
-        field: "/ref"
-      )
+    if Self.isURL(ref) {
+      return try engine.reference(ref, on: remote ?? defaultRemote)
     }
     guard !ref.utf8.contains(0) else {
       throw TransferError(
@@ -51,9 +47,8 @@ extension Server {
     return reference
   }
 
-  /// The scheme of a text that is a URL (`gs`, `s3`, `http`, `https`, `file`).
-  private static func scheme(of ref: String) -> String? {
-    ["gs", "s3", "http", "https", "file"].first { scheme in
+  private static func isURL(_ ref: String) -> Bool {
+    ["gs", "s3", "http", "https", "file"].contains { scheme in
       ref.utf8.count > scheme.utf8.count && ref.lowercased().hasPrefix(scheme + "://")
     }
   }

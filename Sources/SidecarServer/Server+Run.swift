@@ -115,6 +115,7 @@ extension Server {
     router.register(MessageDelete(server: server))
     router.register(LimitsGet(server: server))
     router.register(LimitsSet(server: server))
+    router.register(ReplaceCredentials(server: server))
     return router
   }
 }

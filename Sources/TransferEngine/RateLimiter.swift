@@ -51,7 +51,7 @@ package final class RateLimiter: Sendable {
   }
 
   /// Takes the bytes and returns nil, or says how long to wait before asking again.
-  private func admit(_ bytes: Int) -> Duration? {
+  func admit(_ bytes: Int) -> Duration? {
     state.withLock { state in
       guard let rate = state.rate else { return nil }
       let now = ContinuousClock.now

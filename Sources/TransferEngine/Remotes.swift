@@ -1,4 +1,6 @@
 package import Configuration
+internal import Backends
+internal import HTTP
 internal import LocalStore
 internal import Synchronization
 package import TransferModel
@@ -6,7 +8,8 @@ package import TransferModel
 /// The configured remotes, each opened when it is first used.
 package final class Remotes: Sendable {
   private let configuration: Configuration
-  private let stores = Mutex<[String: LocalStore]>([:])
+  private let opened = Mutex<[String: Open]>([:])
+  private let client = HTTPClient(userAgent: "ferry")
   private let ownRates: [String: Rates]
   private let traffic: [String: RemoteTraffic]
 
@@ -53,35 +56,78 @@ package final class Remotes: Sendable {
     return own == configuration.limits.concurrency ? .max : own
   }
 
+  /// A remote, opened.
+  enum Open {
+    case local(LocalStore)
+    case http(RemoteLink)
+  }
+
+  /// Opens a remote at its first use.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for an unknown name, `ERR_CONFIG` for missing variables.
+  func open(_ name: String) throws(TransferError) -> Open {
+    let remote = try remote(name)
+    if let open = opened.withLock({ $0[name] }) { return open }
+    let settings = try remote.resolve()
+    return try opened.withLock { opened throws(TransferError) in
+      if let open = opened[name] { return open }
+      let open = try make(remote, settings)
+      opened[name] = open
+      return open
+    }
+  }
+
+  private func make(
+    _ remote: RemoteConfiguration,
+    _ settings: RemoteSettings
+  ) throws(TransferError) -> Open {
+    switch settings {
+    case .local(let root):
+      return .local(LocalStore(root: root))
+    case .s3:
+      throw TransferError(.unsupported, "S3 is not wired yet.")
+    }
+  }
+
   /// The disk of an embedded remote.
   /// - Throws: `ERR_INVALID_ARGUMENT` for an unknown name, `ERR_CONFIG` for missing variables,
-  ///   `ERR_UNSUPPORTED` for a remote that has no disk here.
+  ///   `ERR_UNSUPPORTED` for a remote of another kind.
   func local(_ name: String) throws(TransferError) -> LocalStore {
-    let remote = try remote(name)
-    switch try remote.resolve() {
-    case .local(let root):
-      return stores.withLock { stores in
-        if let store = stores[name] { return store }
-        let store = LocalStore(root: root)
-        stores[name] = store
-        return store
-      }
-    case .s3:
+    switch try open(name) {
+    case .local(let store): return store
+    case .http:
       throw TransferError(
         .unsupported,
-        "Remote \"\(name)\" is of a kind that cannot do this; initialize lists what each can.",
-        field: "/remote"
+        "\"\(name)\" cannot do this; initialize lists what each remote can."
       )
+    }
+  }
+
+  /// The conversation that carries a transfer out.
+  func backend(for spec: TransferSpec) -> any Backend {
+    do throws(TransferError) {
+      switch (try open(spec.remote), spec.operation) {
+      case (.local, .putObject(let put)): return LocalUpload(put)
+      case (.local, .sendFile(let send)): return LocalUpload(send)
+      case (.local, .getObject(let get)): return LocalDownload(get)
+      case (.local, .downloadFile(let download)): return LocalDownload(download)
+      case (.http(let link), .putObject), (.http(let link), .sendFile):
+        return try link.remote.upload(spec)
+      case (.http(let link), .getObject), (.http(let link), .downloadFile):
+        return try link.remote.download(spec)
+      }
+    } catch {
+      return RefusedTransfer(error)
     }
   }
 
   /// Closes what was opened.
   package func close() async {
-    let open = stores.withLock { stores in
-      defer { stores.removeAll() }
-      return Array(stores.values)
+    let open = opened.withLock { opened in
+      defer { opened.removeAll() }
+      return Array(opened.values)
     }
-    for store in open { await store.close() }
+    for case .local(let store) in open { await store.close() }
+    await client.close()
   }
 
   private func remote(_ name: String) throws(TransferError) -> RemoteConfiguration {
@@ -99,11 +145,17 @@ package final class Remotes: Sendable {
 package final class RemoteTraffic: Sendable {
   private let up = Atomic<Int64>(0)
   private let down = Atomic<Int64>(0)
+  private let again = Atomic<Int64>(0)
 
   /// Bytes sent to the remote.
   package var bytesUp: Int64 { up.load(ordering: .relaxed) }
   /// Bytes fetched from the remote.
   package var bytesDown: Int64 { down.load(ordering: .relaxed) }
+
+  /// Requests that were sent again after a failure.
+  package var retries: Int64 { again.load(ordering: .relaxed) }
+
+  func countRetry() { again.add(1, ordering: .relaxed) }
 
   func count(_ bytes: Int, _ direction: TransferDirection) {
     switch direction {

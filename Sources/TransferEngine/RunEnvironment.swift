@@ -9,13 +9,16 @@ internal import TransferModel
 final class RunEnvironment: Sendable {
   let uploadRate: RateLimiter
   let downloadRate: RateLimiter
+  /// Where blocking work is done.
+  let pool: BlockingPool
   private let temporaryFolder: String
   private let isPrepared = Mutex(false)
 
   /// Temporary files that nobody forgot are removed by the first start so much later, in seconds.
   private static let temporaryLifetime = 24 * 3600
 
-  init(configuration: Configuration) {
+  init(configuration: Configuration, pool: BlockingPool) {
+    self.pool = pool
     uploadRate = RateLimiter(rate: configuration.limits.uploadRate)
     downloadRate = RateLimiter(rate: configuration.limits.downloadRate)
     temporaryFolder = configuration.stateDirectory + "/tmp"

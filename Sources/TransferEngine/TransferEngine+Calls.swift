@@ -1,15 +1,49 @@
+package import Backends
 internal import LocalStore
 package import TransferModel
 
 /// What a remote is asked beside transfers.
 extension TransferEngine {
+  /// The object that a URL (`gs:`, `s3:`, `https:` …) names.
+  /// - Throws: `ERR_INVALID_REFERENCE` for a URL of another store.
+  package func reference(
+    _ url: String,
+    on remote: String
+  ) throws(TransferError) -> ObjectReference {
+    switch try remotes.open(remote) {
+    case .http(let link): return try link.remote.reference(url)
+    case .local:
+      throw TransferError(
+        .invalidReference,
+        "\"\(remote)\" is a local remote: name its objects by a path below its root, not by a URL.",
+        field: "/ref"
+      )
+    }
+  }
+
+  /// Replaces what proves who asks, for every request from now on.
+  /// - Throws: `ERR_UNSUPPORTED` where the remote's kind has no such credentials.
+  package func replaceCredentials(
+    of remote: String,
+    by credentials: RemoteCredentials
+  ) throws(TransferError) {
+    switch try remotes.open(remote) {
+    case .http(let link): try link.remote.replaceCredentials(by: credentials)
+    case .local:
+      throw TransferError(.unsupported, "\"\(remote)\" is a local remote and needs no credentials.")
+    }
+  }
+
   /// What is known of an object.
   /// - Throws: `ERR_NOT_FOUND`.
   package func metadata(
     of reference: ObjectReference,
     on remote: String
   ) async throws(TransferError) -> ObjectMetadata {
-    try await remotes.local(remote).metadata(reference)
+    switch try remotes.open(remote) {
+    case .local(let store): try await store.metadata(reference)
+    case .http(let link): try await link.perform(link.remote.metadata(reference))
+    }
   }
 
   /// Changes what the uploader said of an object.
@@ -19,16 +53,27 @@ extension TransferEngine {
     _ patch: MetadataPatch,
     on remote: String
   ) async throws(TransferError) -> ObjectMetadata {
-    try await remotes.local(remote).update(reference, patch)
+    switch try remotes.open(remote) {
+    case .local(let store): try await store.update(reference, patch)
+    case .http(let link): try await link.perform(link.remote.update(reference, patch))
+    }
   }
 
-  /// Where an object can be had, usable as it is.
-  /// - Throws: `ERR_NOT_FOUND`.
+  /// Where an object can be had, usable as it is; `expiresIn` is in seconds, and nil leaves it to
+  /// the remote.
+  /// - Throws: `ERR_NOT_FOUND` where the remote looks.
   package func url(
     of reference: ObjectReference,
+    expiresIn: Int64?,
     on remote: String
-  ) async throws(TransferError) -> String {
-    try await remotes.local(remote).objectURL(reference)
+  ) async throws(TransferError) -> SignedURL {
+    switch try remotes.open(remote) {
+    case .local(let store): SignedURL(try await store.objectURL(reference))
+    case .http(let link):
+      try await link.perform(
+        link.remote.url(of: reference, expiresIn: expiresIn, nowMs: RemoteLink.nowMs)
+      )
+    }
   }
 
   /// Removes an object.
@@ -37,10 +82,11 @@ extension TransferEngine {
     _ reference: ObjectReference,
     on remote: String
   ) async throws(TransferError) {
-    do throws(TransferError) {
-      try await remotes.local(remote).deleteObject(reference)
-    } catch {
-      throw error.during(.delete)
+    try await during(.delete) { () async throws(TransferError) in
+      switch try remotes.open(remote) {
+      case .local(let store): try await store.deleteObject(reference)
+      case .http(let link): try await link.perform(link.remote.delete(reference))
+      }
     }
   }
 
@@ -53,15 +99,20 @@ extension TransferEngine {
     next: String?,
     on remote: String
   ) async throws(TransferError) -> ObjectPage {
-    do throws(TransferError) {
-      return try await remotes.local(remote).listObjects(
-        below: reference,
-        recursive: recursive,
-        limit: limit,
-        next: next
-      )
-    } catch {
-      throw error.during(.list)
+    try await during(.list) { () async throws(TransferError) in
+      switch try remotes.open(remote) {
+      case .local(let store):
+        try await store.listObjects(
+          below: reference,
+          recursive: recursive,
+          limit: limit,
+          next: next
+        )
+      case .http(let link):
+        try await link.perform(
+          link.remote.listObjects(below: reference, recursive: recursive, limit: limit, next: next)
+        )
+      }
     }
   }
 
@@ -73,10 +124,15 @@ extension TransferEngine {
     next: String?,
     remote: String
   ) async throws(TransferError) -> FilePage {
-    do throws(TransferError) {
-      return try await remotes.local(remote).listFiles(channel: channel, limit: limit, next: next)
-    } catch {
-      throw error.during(.list)
+    try await during(.list) { () async throws(TransferError) in
+      switch try remotes.open(remote) {
+      case .local(let store):
+        try await store.listFiles(channel: channel, limit: limit, next: next)
+      case .http(let link):
+        try await link.perform(
+          link.remote.listFiles(channel: channel, limit: limit, next: next)
+        )
+      }
     }
   }
 
@@ -88,7 +144,13 @@ extension TransferEngine {
     channel: String,
     remote: String
   ) async throws(TransferError) -> String {
-    try await remotes.local(remote).fileURL(channel: channel, id: id, name: name)
+    switch try remotes.open(remote) {
+    case .local(let store): try await store.fileURL(channel: channel, id: id, name: name)
+    case .http(let link):
+      try await link.perform(
+        link.remote.fileURL(channel: channel, id: id, name: name, nowMs: RemoteLink.nowMs)
+      )
+    }
   }
 
   /// Removes a channel's file.
@@ -99,10 +161,12 @@ extension TransferEngine {
     channel: String,
     remote: String
   ) async throws(TransferError) {
-    do throws(TransferError) {
-      try await remotes.local(remote).deleteFile(channel: channel, id: id, name: name)
-    } catch {
-      throw error.during(.delete)
+    try await during(.delete) { () async throws(TransferError) in
+      switch try remotes.open(remote) {
+      case .local(let store): try await store.deleteFile(channel: channel, id: id, name: name)
+      case .http(let link):
+        try await link.perform(link.remote.deleteFile(channel: channel, id: id, name: name))
+      }
     }
   }
 
@@ -112,10 +176,12 @@ extension TransferEngine {
     _ announcement: Announcement,
     on remote: String
   ) async throws(TransferError) -> Timetoken {
-    do throws(TransferError) {
-      return try await remotes.local(remote).announce(announcement)
-    } catch {
-      throw error.during(.publish)
+    try await during(.publish) { () async throws(TransferError) in
+      switch try remotes.open(remote) {
+      case .local(let store): try await store.announce(announcement)
+      case .http(let link):
+        try await link.perform(link.remote.announce(announcement, nowMs: RemoteLink.nowMs))
+      }
     }
   }
 
@@ -127,12 +193,15 @@ extension TransferEngine {
     end: Timetoken?,
     remote: String
   ) async throws(TransferError) -> (messages: [ChannelMessage], more: Timetoken?) {
-    try await remotes.local(remote).history(
-      channel: channel,
-      limit: limit,
-      start: start,
-      end: end
-    )
+    switch try remotes.open(remote) {
+    case .local(let store):
+      return try await store.history(channel: channel, limit: limit, start: start, end: end)
+    case .http(let link):
+      let page = try await link.perform(
+        link.remote.history(channel: channel, limit: limit, start: start, end: end)
+      )
+      return (page.messages, page.more)
+    }
   }
 
   /// One stored message.
@@ -142,7 +211,11 @@ extension TransferEngine {
     at timetoken: Timetoken,
     remote: String
   ) async throws(TransferError) -> ChannelMessage {
-    try await remotes.local(remote).message(channel: channel, timetoken: timetoken)
+    switch try remotes.open(remote) {
+    case .local(let store): try await store.message(channel: channel, timetoken: timetoken)
+    case .http(let link):
+      try await link.perform(link.remote.message(channel: channel, timetoken: timetoken))
+    }
   }
 
   /// Removes one stored message.
@@ -152,10 +225,13 @@ extension TransferEngine {
     at timetoken: Timetoken,
     remote: String
   ) async throws(TransferError) {
-    do throws(TransferError) {
-      try await remotes.local(remote).deleteMessage(channel: channel, timetoken: timetoken)
-    } catch {
-      throw error.during(.delete)
+    try await during(.delete) { () async throws(TransferError) in
+      switch try remotes.open(remote) {
+      case .local(let store):
+        try await store.deleteMessage(channel: channel, timetoken: timetoken)
+      case .http(let link):
+        try await link.perform(link.remote.deleteMessage(channel: channel, timetoken: timetoken))
+      }
     }
   }
 
@@ -177,5 +253,17 @@ extension TransferEngine {
   /// An element whenever a remote may have new messages.
   package func bell(of remote: String) async throws(TransferError) -> AsyncStream<Void> {
     try await remotes.local(remote).bell()
+  }
+
+  /// Places what fails in a phase.
+  private func during<Value>(
+    _ phase: TransferError.Phase,
+    _ body: () async throws(TransferError) -> Value
+  ) async throws(TransferError) -> Value {
+    do throws(TransferError) {
+      return try await body()
+    } catch {
+      throw error.during(phase)
+    }
   }
 }

@@ -87,6 +87,8 @@ extension TransferEngine {
       }
       state.records[id] = nil
       forget([record])
+      // What a failed one could have gone on with.
+      if let run = record.run { Task(executorPreference: pool) { await run.cleanUp() } }
       return record.result
     }
     if case .downloaded(let download) = result, download.isTemporary, let path = download.path {

@@ -39,7 +39,7 @@ package final class TransferEngine: Sendable {
     (changes, tell) = AsyncStream.makeStream(of: TransferChange.self)
     self.remotes = remotes
     self.decode = decode
-    environment = RunEnvironment(configuration: configuration)
+    environment = RunEnvironment(configuration: configuration, pool: pool)
     journal = Journal(
       stateDirectory: configuration.stateDirectory,
       scope: stateKey,

@@ -32,22 +32,32 @@ extension TransferRun {
       preconditionFailure("delivered before it was opened")
     }
     switch target {
-    case .path(let wanted, let overwrite):
-      // A folder: the remote's name, made harmless, is the file's.
-      let path = wanted.hasSuffix("/") ? wanted + SafeName.component(remoteName) : wanted
-      try await deliver(content, to: path, overwrite: overwrite, mode: 0o666)
-      return result(path: path, isTemporary: false)
-    case .temporary:
-      let known = part?.targetPath ?? kept?.target
-      let path = if let known { known } else { try environment.temporaryPath() }
-      try await deliver(content, to: path, overwrite: false, mode: 0o600)
-      return result(path: path, isTemporary: true)
+    case .path, .temporary:
+      let (path, overwrite, mode) = try targetFile()
+      try await deliver(content, to: path, overwrite: overwrite, mode: mode)
+      return result(path: path, isTemporary: target == .temporary)
     case .inline(let maxSize):
       try await collect(content, maxSize: maxSize)
       return result(data: collected)
     case .stream:
       try await stream(content)
       return result()
+    }
+  }
+
+  /// The file a download makes: its path, whether it may replace another, and its permissions.
+  func targetFile() throws(TransferError) -> (path: String, overwrite: Bool, mode: UInt32) {
+    switch spec.target {
+    case .path(let wanted, let overwrite):
+      // A folder: the remote's name, made harmless, is the file's.
+      let path = wanted.hasSuffix("/") ? wanted + SafeName.component(remoteName) : wanted
+      return (path, overwrite, 0o666)
+    case .temporary:
+      let known = part?.targetPath ?? kept?.target
+      let path = if let known { known } else { try environment.temporaryPath() }
+      return (path, false, 0o600)
+    case .inline, .stream, nil:
+      preconditionFailure("no file is made")
     }
   }
 
@@ -105,24 +115,28 @@ extension TransferRun {
       }
       part = nil
     }
+    let new = try await makePart(of: path, overwrite: overwrite, within: roots, content.id)
+    part = new
+    try new.preallocate(Int64(range.count))
+  }
+
+  /// Makes the part of a target for content of an identity.
+  func makePart(
+    of path: String,
+    overwrite: Bool,
+    within roots: Roots,
+    _ identity: String
+  ) async throws(TransferError) -> PartFile {
     inHand.part = PartFile.newPath(for: path)
     inHand.target = path
-    inHand.content = content.id
+    inHand.content = identity
     // In somebody else's folder: it must not be forgotten there.
     await remember(awaited: true)
-    let new: PartFile
     do throws(TransferError) {
-      new = try PartFile.create(
-        for: path,
-        overwrite: overwrite,
-        within: roots,
-        at: inHand.part
-      )
+      return try PartFile.create(for: path, overwrite: overwrite, within: roots, at: inHand.part)
     } catch {
       throw error.during(.prepare)
     }
-    part = new
-    try new.preallocate(Int64(range.count))
   }
 
   private func takeUp(_ part: PartFile, _ content: StoredContent) async throws(TransferError) {
@@ -155,18 +169,23 @@ extension TransferRun {
   }
 
   private func collect(_ content: StoredContent, maxSize: Int64) async throws(TransferError) {
-    guard Int64(range.count) <= maxSize else {
-      throw TransferError(
-        .downloadSizeExceeded,
-        "The content has \(range.count) bytes and inline content may have \(maxSize); use a path, "
-          + "a temporary file or a stream as target.",
-        phase: .prepare
-      )
-    }
+    try requireInline(Int64(range.count), maxSize)
     try await forEachPiece(of: content, Self.streamPiece) { piece in
       self.collected += piece
     }
     try verify(content)
+  }
+
+  /// Refuses content that a reply has no room for.
+  func requireInline(_ size: Int64, _ maxSize: Int64) throws(TransferError) {
+    guard size <= maxSize else {
+      throw TransferError(
+        .downloadSizeExceeded,
+        "The content has \(size) bytes and inline content may have \(maxSize); use a path, a "
+          + "temporary file or a stream as target.",
+        phase: .prepare
+      )
+    }
   }
 
   private func stream(_ content: StoredContent) async throws(TransferError) {
@@ -212,7 +231,8 @@ extension TransferRun {
     }
   }
 
-  private func result(
+  /// What a download has to tell.
+  func result(
     path: String? = nil,
     isTemporary: Bool = false,
     data: [UInt8]? = nil

@@ -55,7 +55,8 @@ extension TransferRun {
     if (slot.total ?? .max) > AdmissionQueue.smallLimit { await remember(awaited: true) }
   }
 
-  private func openSource() throws(TransferError) {
+  /// Opens a source that is a file.
+  func openSource() throws(TransferError) {
     switch spec.source {
     case .path(let path):
       let roots = try Roots(remotes.limits(of: spec.remote).roots)
@@ -242,6 +243,17 @@ extension TransferRun {
   }
 
   private func fillFromStream(_ staging: Staging, size: Int64?) async throws(TransferError) {
+    try await forEachPieceOfStream(size: size) { piece throws(TransferError) in
+      try write(piece[...], to: staging)
+    }
+    slot.set(total: offset)
+  }
+
+  /// Takes what the host brings to the end, piece by piece; `body` counts it in `offset`.
+  func forEachPieceOfStream(
+    size: Int64?,
+    _ body: ([UInt8]) throws(TransferError) -> Void
+  ) async throws(TransferError) {
     guard let pipe else { preconditionFailure("a stream without its pipe") }
     let limit = try remotes.limits(of: spec.remote).maxFileSize
     while let piece = try await nextPiece(of: pipe) {
@@ -259,7 +271,7 @@ extension TransferRun {
         )
       }
       pending = nil
-      try write(piece[...], to: staging)
+      try body(piece)
     }
     if let size, offset < size {
       throw TransferError(
@@ -267,6 +279,5 @@ extension TransferRun {
         "The stream was announced with \(size) bytes and ended after \(offset)."
       )
     }
-    slot.set(total: offset)
   }
 }

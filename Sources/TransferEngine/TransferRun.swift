@@ -16,8 +16,8 @@ actor TransferRun {
   let pipe: StreamPipe?
   let remotes: Remotes
   let environment: RunEnvironment
-  private let traffic: RemoteTraffic?
-  private var backend: any Backend
+  let traffic: RemoteTraffic?
+  var backend: any Backend
 
   private let startConfirming: @Sendable () -> Void
   private let remember: @Sendable (RunState, _ awaited: Bool) async -> Void
@@ -41,6 +41,13 @@ actor TransferRun {
   // Both: bytes moved so far, and their digests.
   var offset: Int64 = 0
   var hasher: ContentHasher?
+  // What transfers over HTTP have beside that.
+  let meter: TransferMeter
+  var incoming: IncomingContent?
+  /// Hashes a file while it is sent, or while it comes.
+  var following: FrontierDigest?
+  /// Whether the part is one that an earlier process left.
+  var isTakenUp = false
 
   /// The most bytes moved between two looks at a cancel or a pause: some milliseconds' worth.
   static let sliceBytes = 4 << 20
@@ -75,49 +82,87 @@ actor TransferRun {
     startConfirming = confirming
     self.remember = remember
     inHand = RunState(root: spec.root)
+    meter = TransferMeter(slot: slot)
     traffic = remotes.traffic(of: spec.remote)
-    switch spec.operation {
-    case .putObject(let put): backend = LocalUpload(put)
-    case .sendFile(let send): backend = LocalUpload(send)
-    case .getObject(let get): backend = LocalDownload(get)
-    case .downloadFile(let download): backend = LocalDownload(download)
-    }
+    backend = remotes.backend(for: spec)
     if let kept { backend.recover(kept.checkpoint) }
   }
 
   /// Goes on until the end, a failure or a stop.
   ///
-  /// After a failure nothing half-made is left.
+  /// After a failure nothing half-made is left, here or, where trying again cannot help, there.
   func run() async -> End {
     do throws(TransferError) {
-      while true {
-        switch backend.next() {
-        case .done(let result):
-          drop()
-          return .succeeded(result)
-        case .fail(let error):
-          throw error
-        case .content, .http, .idle:
-          preconditionFailure("no remote kind asks for this yet")
-        case .local(let operation):
-          try stopIfAsked()
-          do throws(TransferError) {
-            backend.receive(try await perform(operation))
-          } catch {
-            throw error.during(operation.phase)
-          }
-        }
-      }
+      var result = try await converse()
+      if result.lacksDigest, let sha256 = try await outgoingDigest() { result.add(sha256: sha256) }
+      drop()
+      return .succeeded(result)
     } catch {
       if error.code == .cancelled, Task.isCancelled { return .stopped }
       drop()
+      if !error.isRetryable { await cleanUp() }
       return .failed(explained(error))
+    }
+  }
+
+  /// Performs the backend's steps until it is done; no exchange outlives this.
+  private func converse() async throws(TransferError) -> TransferResult {
+    try await withTaskGroup(of: Answer.self) { group in
+      let end = await Result(of: { () async throws(TransferError) in
+        try await converse(in: &group)
+      })
+      group.cancelAll()
+      for await answer in group { _ = await take(answer) }
+      return end
+    }
+    .get()
+  }
+
+  private func converse(
+    in group: inout TaskGroup<Answer>
+  ) async throws(TransferError) -> TransferResult {
+    var underWay = 0
+    while true {
+      switch backend.next() {
+      case .done(let result):
+        return result
+      case .fail(let error):
+        throw error
+      case .http(let exchange):
+        try stopIfAsked()
+        try begin(exchange, in: &group)
+        underWay += 1
+        if underWay < backend.width { continue }
+        fallthrough
+      case .idle:
+        guard let answer = await group.next() else {
+          preconditionFailure("idle without an exchange under way")
+        }
+        underWay -= 1
+        if let error = await take(answer) { throw error }
+        try stopIfAsked()
+      case .content(let operation):
+        try stopIfAsked()
+        do throws(TransferError) {
+          backend.receive(try await perform(operation))
+        } catch {
+          throw error.during(operation.phase)
+        }
+      case .local(let operation):
+        try stopIfAsked()
+        do throws(TransferError) {
+          backend.receive(try await perform(operation))
+        } catch {
+          throw error.during(operation.phase)
+        }
+      }
     }
   }
 
   /// Begins again: what was in hand goes, what the remote has confirmed stays.
   func restart() {
     drop()
+    meter.reset()
     backend.restart()
   }
 
@@ -125,13 +170,17 @@ actor TransferRun {
   func abandon() async {
     await takeUpKept()
     drop()
+    await cleanUp()
     guard let file = backend.unannounced, let channel = spec.channel else { return }
     do throws(TransferError) {
-      try await remotes.local(spec.remote).deleteFile(
-        channel: channel,
-        id: file.id,
-        name: file.name
-      )
+      switch try remotes.open(spec.remote) {
+      case .local(let store):
+        try await store.deleteFile(channel: channel, id: file.id, name: file.name)
+      case .http(let link):
+        try await link.perform(
+          link.remote.deleteFile(channel: channel, id: file.id, name: file.name)
+        )
+      }
     } catch {
       // Gone already, or out of reach: a file that nobody was told of harms nobody.
     }
@@ -140,7 +189,8 @@ actor TransferRun {
   /// Leaves what a later process can go on with.
   func suspend() {
     staging?.keep()
-    part?.keep()
+    // An upload's is what a host had brought of a stream, which it brings again.
+    if spec.direction == .download { part?.keep() }
     staging = nil
     part = nil
     drop()
@@ -202,7 +252,8 @@ actor TransferRun {
     }
   }
 
-  private var rates: [RateLimiter] {
+  /// The caps that hold for this transfer.
+  var rates: [RateLimiter] {
     let own = remotes.rates(of: spec.remote)
     return switch spec.direction {
     case .upload: [environment.uploadRate, own?.upload].compactMap { $0 }
@@ -283,6 +334,9 @@ actor TransferRun {
     pending = nil
     offset = 0
     hasher = nil
+    following?.cancel()
+    following = nil
+    incoming = nil
   }
 
   /// The error as hosts see it: placed in a phase, and for `file/send` with what is stored.
@@ -316,6 +370,42 @@ extension LocalOperation {
     case .publishObject, .publishFile: .finish
     case .announce: .publish
     case .deliver: .download
+    }
+  }
+}
+
+extension ContentOperation {
+  /// As for ``LocalOperation``.
+  fileprivate var phase: TransferError.Phase {
+    switch self {
+    case .openSource, .openTarget: .prepare
+    case .write, .finishTarget: .download
+    case .remember: .upload
+    }
+  }
+}
+
+extension TransferResult {
+  /// Whether an upload's digest is not known to the remote.
+  fileprivate var lacksDigest: Bool {
+    switch self {
+    case .stored(let stored): stored.metadata.sha256 == nil
+    case .shared(let shared): shared.file.sha256 == nil
+    case .downloaded: false
+    }
+  }
+
+  /// Adds the digest of what was sent, which only the sender knows.
+  fileprivate mutating func add(sha256: String) {
+    switch self {
+    case .stored(var stored):
+      stored.metadata.sha256 = sha256
+      self = .stored(stored)
+    case .shared(var shared):
+      shared.file.sha256 = sha256
+      self = .shared(shared)
+    case .downloaded:
+      break
     }
   }
 }

@@ -16,7 +16,9 @@ package struct TransferError: Error, Sendable, Equatable {
   /// The status of the HTTP answer that caused it.
   package var httpStatus: Int?
   /// Whether a request that got no answer may have reached the remote whole, and so have been
-  /// obeyed; nil where there was none. Not told to hosts.
+  /// obeyed; nil where there was none.
+  ///
+  /// Not told to hosts.
   package var mayHaveArrived: Bool?
   /// The remote's own code.
   package var serverCode: String?

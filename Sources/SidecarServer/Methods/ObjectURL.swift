@@ -1,3 +1,4 @@
+internal import Backends
 internal import JSON
 internal import JSONRPC
 internal import TransferEngine
@@ -8,19 +9,37 @@ struct ObjectURL: AsyncMethod {
   static let name = "object/url"
   let server: Server
 
-  static func decode(_ fields: inout JSONFields) throws(JSONError) -> ObjectParams {
-    let params = try ObjectParams(&fields)
-    // Taken for every remote; a file's URL does not expire.
-    _ = try fields.optionalInt("expiresIn", in: 1...Int64.max)
-    return params
+  struct Params: Sendable {
+    var object: ObjectParams
+    var expiresIn: Int64?
   }
 
-  func run(_ params: ObjectParams) async throws(TransferError) -> URLReply {
-    let reference = try server.object(params.ref, on: params.remote)
-    return URLReply(
+  struct Outcome: Reply {
+    let url: SignedURL
+
+    func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.field("url", url.url)
+      writer.field("expires", url.expiresMs.map(Time.text))
+      writer.endObject()
+    }
+  }
+
+  static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
+    Params(
+      object: try ObjectParams(&fields),
+      // Taken for every remote; a local file's URL does not expire.
+      expiresIn: try fields.optionalInt("expiresIn", in: 1...Int64.max)
+    )
+  }
+
+  func run(_ params: Params) async throws(TransferError) -> Outcome {
+    let object = params.object
+    return Outcome(
       url: try await server.engine.url(
-        of: reference,
-        on: params.remote ?? server.defaultRemote
+        of: try server.object(object.ref, on: object.remote),
+        expiresIn: params.expiresIn,
+        on: object.remote ?? server.defaultRemote
       )
     )
   }

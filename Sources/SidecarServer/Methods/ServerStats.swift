@@ -47,8 +47,7 @@ struct ServerStats: ImmediateMethod {
             writer.field("running", activity[remote.name]?.running ?? 0)
             writer.field("bytesUp", traffic?.bytesUp ?? 0)
             writer.field("bytesDown", traffic?.bytesDown ?? 0)
-            // Local work is not tried again by itself.
-            writer.field("retries", 0)
+            writer.field("retries", traffic?.retries ?? 0)
           }
         }
       }

@@ -66,6 +66,29 @@ class Ferry(FileMethods, ObjectMethods, ChannelMethods):
         )
         return decode(Limits, await self.request("limits/set", ask))
 
+    async def set_credentials(
+        self,
+        remote: str,
+        *,
+        id_token: Optional[str] = None,
+        auth_token: Optional[str] = None,
+        access_token: Optional[str] = None,
+        access_key_id: Optional[str] = None,
+        secret_access_key: Optional[str] = None,
+        session_token: Optional[str] = None,
+    ) -> None:
+        """Replaces what proves to a remote who asks; each kind takes its own."""
+        ask = params(
+            remote=remote,
+            id_token=id_token,
+            auth_token=auth_token,
+            access_token=access_token,
+            access_key_id=access_key_id,
+            secret_access_key=secret_access_key,
+            session_token=session_token,
+        )
+        await self.request("remote/credentials", ask)
+
     async def shutdown(
         self, mode: str = "drain", *, deadline_ms: Optional[int] = None
     ) -> ShutdownSummary:

@@ -151,6 +151,7 @@ class SyncFerry:
     discover = _called(Ferry.discover)
     limits = _called(Ferry.limits)
     set_limits = _called(Ferry.set_limits)
+    set_credentials = _called(Ferry.set_credentials)
     shutdown = _called(Ferry.shutdown)
 
     send = _handled(Ferry.send)

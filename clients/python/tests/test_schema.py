@@ -46,6 +46,7 @@ CALLS = {
     "message/delete": (ferry.Ferry.delete_message, None),
     "limits/get": (ferry.Ferry.limits, results.Limits),
     "limits/set": (ferry.Ferry.set_limits, results.Limits),
+    "remote/credentials": (ferry.Ferry.set_credentials, None),
     "shutdown": (ferry.Ferry.shutdown, results.ShutdownSummary),
     "ping": (ferry.Ferry.ping, None),
     "rpc.discover": (ferry.Ferry.discover, None),

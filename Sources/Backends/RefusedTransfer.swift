@@ -1,0 +1,22 @@
+package import TransferModel
+
+/// A transfer that its remote does not take.
+package struct RefusedTransfer: Backend {
+  private let error: TransferError
+
+  /// Refuses with an error.
+  package init(_ error: TransferError) { self.error = error.during(.prepare) }
+
+  /// None.
+  package var settled: Int64 { 0 }
+
+  package mutating func next() -> BackendStep { .fail(error) }
+
+  package mutating func receive(_ outcome: StepOutcome) {
+    preconditionFailure("\(outcome) cannot follow a refusal")
+  }
+
+  package mutating func restart() {}
+
+  package mutating func recover(_ checkpoint: [UInt8]?) {}
+}

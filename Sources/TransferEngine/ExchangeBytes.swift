@@ -1,0 +1,126 @@
+internal import Crypto
+internal import HTTP
+internal import LocalFiles
+internal import Synchronization
+internal import TransferModel
+
+/// The content of one exchange: where its bytes come from or go to, and who counts them.
+final class ExchangeBytes: Sendable {
+  private let source: HTTPSource?
+  private let target: HTTPTarget?
+  private let rates: [RateLimiter]
+  private let count: @Sendable (Int64) -> Void
+  private let state = Mutex(State())
+
+  private struct State {
+    /// Moved by the present attempt.
+    var moved: Int64 = 0
+    /// The limiters that have let the piece in question pass.
+    var passed = 0
+  }
+
+  /// An exchange that moves no content.
+  init() {
+    source = nil
+    target = nil
+    rates = []
+    count = { _ in }
+  }
+
+  /// An exchange that moves content, at most as fast as all of `rates` allow; `count` hears of
+  /// every byte, and with a minus of those that an attempt had moved in vain.
+  init(
+    source: HTTPSource?,
+    target: HTTPTarget?,
+    rates: [RateLimiter],
+    count: @escaping @Sendable (Int64) -> Void
+  ) {
+    self.source = source
+    self.target = target
+    self.rates = rates
+    self.count = count
+  }
+
+  /// Bytes moved by the last attempt.
+  var moved: Int64 { state.withLock { $0.moved } }
+
+  /// The attempt was in vain.
+  func takeBack() {
+    let moved = state.withLock { state in
+      defer { state.moved = 0 }
+      return state.moved
+    }
+    if moved != 0 { count(-moved) }
+  }
+
+  /// What the client needs to move them.
+  func traffic(_ options: HTTPOptions) -> HTTPTraffic {
+    HTTPTraffic(
+      options: options,
+      source: source,
+      target: target,
+      slice: { [rates] limit in rates.reduce(limit) { $1.slice(limit: $0) } },
+      admit: { [self] in admit($0) },
+      moved: { [self] bytes in
+        state.withLock { $0.moved += bytes }
+        count(bytes)
+      }
+    )
+  }
+
+  /// How long to wait before so many bytes may move; zero: they may.
+  private func admit(_ bytes: Int) -> Duration {
+    state.withLock { state in
+      while state.passed < rates.count {
+        if let wait = rates[state.passed].admit(bytes) { return wait }
+        state.passed += 1
+      }
+      state.passed = 0
+      return .zero
+    }
+  }
+
+  /// The header that carries a checksum over a request's body.
+  func header(
+    _ checksum: HTTPBodyChecksum,
+    _ request: HTTPRequest
+  ) throws(TransferError) -> HTTPHeader {
+    switch checksum {
+    case .contentMD5:
+      let digest = Digest(.md5)
+      try forEachPiece(of: request) { digest.update($0) }
+      return HTTPHeader("Content-MD5", Base64.encode(digest.finish()))
+    case .crc32c(let name):
+      var crc = CRC32C()
+      try forEachPiece(of: request) { crc.update($0) }
+      return HTTPHeader(name, crc.base64)
+    }
+  }
+
+  private func forEachPiece(
+    of request: HTTPRequest,
+    _ body: (UnsafeRawBufferPointer) -> Void
+  ) throws(TransferError) {
+    for piece in request.body ?? [] {
+      switch (piece, source) {
+      case (.bytes(let bytes), _):
+        bytes.withUnsafeBytes { body($0) }
+      case (.source(let range), .bytes(let bytes)):
+        bytes[Int(range.lowerBound)..<Int(range.upperBound)].withUnsafeBytes { body($0) }
+      case (.source(let range), .descriptor(let descriptor, let name)):
+        let count = try FileScan.forEachChunk(of: descriptor, in: range) {
+          chunk,
+          _ throws(TransferError) in body(chunk)
+        }
+        guard count == range.count else {
+          throw TransferError(
+            .fileChanged,
+            "\"\(name)\" became shorter while it was sent; send it again."
+          )
+        }
+      case (.source, nil):
+        preconditionFailure("an exchange without a source sends none of it")
+      }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+internal import Backends
+internal import Crypto
+internal import Glibc
+internal import HTTP
+internal import LocalFiles
+internal import TransferModel
+
+/// The way to one remote over HTTP: every request goes through here, authorized anew for each
+/// attempt and tried again as often as the remote's answers and the budget allow.
+final class RemoteLink: Sendable {
+  let remote: any HTTPRemote
+  private let client: HTTPClient
+  private let options: HTTPOptions
+  private let retries: Int
+  private let traffic: RemoteTraffic
+  private let budget = RetryBudget()
+  private let gate = ConcurrencyGate(ceiling: 64)
+
+  init(
+    remote: any HTTPRemote,
+    client: HTTPClient,
+    options: HTTPOptions,
+    retries: Int,
+    traffic: RemoteTraffic
+  ) {
+    self.remote = remote
+    self.client = client
+    self.options = options
+    self.retries = retries
+    self.traffic = traffic
+  }
+
+  /// Asks until there is a value.
+  func perform<Value>(
+    _ call: RemoteCall<Value>
+  ) async throws(TransferError) -> Value {
+    var call = call
+    while true {
+      switch call {
+      case .done(let value): return value
+      case .ask(let request, let then):
+        call = try then(try await send(request, ExchangeBytes()))
+      }
+    }
+  }
+
+  /// Sends a request until the remote has answered in a way that is for whoever asked.
+  func send(
+    _ request: HTTPRequest,
+    _ bytes: ExchangeBytes
+  ) async throws(TransferError) -> HTTPResponse {
+    var request = request
+    if let checksum = request.checksum {
+      request.headers.append(try bytes.header(checksum, request))
+    }
+    var attempt = 1
+    var isAmended = false
+    var wasRepeated = false
+    var options = options
+    while true {
+      let failure: TransferError
+      var wait: Duration?
+      switch try await attemptOnce(request, bytes, options) {
+      case .answered(var response):
+        response.wasRepeated = response.wasRepeated || wasRepeated
+        switch remote.judge(response, to: request, nowMs: Self.nowMs) {
+        case .accept:
+          budget.succeeded()
+          return response
+        case .amend(let error):
+          bytes.takeBack()
+          guard !isAmended else { throw error }
+          isAmended = true
+          continue
+        case .retry(let error, let after, _):
+          failure = error
+          wait = after
+        }
+      case .failed(let error):
+        failure = error
+        // The others that were open to this host may be as dead.
+        options.isFresh = true
+      }
+      bytes.takeBack()
+      let mayHaveArrived = failure.mayHaveArrived ?? true
+      wasRepeated = wasRepeated || mayHaveArrived
+      let mayAsk = request.isRepeatable || !mayHaveArrived
+      guard failure.isRetryable, mayAsk, attempt <= retries, budget.takeRetry()
+      else { throw failure }
+      traffic.countRetry()
+      let delay = wait ?? Backoff.delay(afterAttempt: attempt, random: .random(in: 0...1))
+      do {
+        try await Task.sleep(for: delay)
+      } catch {
+        throw .stopped
+      }
+      attempt += 1
+    }
+  }
+
+  private enum Attempt {
+    case answered(HTTPResponse)
+    case failed(TransferError)
+  }
+
+  /// One attempt, within the number of requests that the remote bears.
+  private func attemptOnce(
+    _ request: HTTPRequest,
+    _ bytes: ExchangeBytes,
+    _ options: HTTPOptions
+  ) async throws(TransferError) -> Attempt {
+    let authorized = try remote.authorize(request, nowMs: Self.nowMs)
+    let isCounted = request.lane != .poll
+    if isCounted { guard await gate.enter() else { throw .stopped } }
+    var isThrottled = false
+    defer { if isCounted { gate.leave(isThrottled: isThrottled) } }
+    do throws(TransferError) {
+      let response = try await client.send(authorized, with: bytes.traffic(options))
+      if case .retry(_, _, true) = remote.judge(response, to: request, nowMs: Self.nowMs) {
+        isThrottled = true
+      }
+      return .answered(response)
+    } catch {
+      if Task.isCancelled { throw .stopped }
+      return .failed(error)
+    }
+  }
+
+  /// Milliseconds since 1970.
+  static var nowMs: Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+  }
+}
+
+extension TransferError {
+  /// The task was cancelled: a pause, a cancel or the end.
+  static var stopped: TransferError { TransferError(.cancelled, "The transfer was cancelled.") }
+}

@@ -1,0 +1,223 @@
+internal import Backends
+internal import Configuration
+internal import Crypto
+internal import LocalFiles
+internal import TransferModel
+
+/// The steps on the host's side that transfers over HTTP have in common.
+extension TransferRun {
+  /// Sources up to so many bytes are hashed before they are sent, so that the digest can travel
+  /// with them; larger ones while they are sent.
+  private static let hashedFirstLimit: Int64 = 16 << 20
+
+  func perform(_ operation: ContentOperation) async throws(TransferError) -> StepOutcome {
+    switch operation {
+    case .openSource:
+      return .sourceOpened(try await openOutgoing())
+    case .openTarget(let incoming):
+      return .targetOpened(isKept: try await openTarget(incoming))
+    case .write(let bytes, let offset):
+      try await write(bytes, at: offset)
+      return .written
+    case .finishTarget:
+      return .targetFinished(try await finishTarget())
+    case .remember:
+      await keepCheckpoint(awaited: true)
+      return .remembered
+    }
+  }
+
+  private func openOutgoing() async throws(TransferError) -> OutgoingContent {
+    switch spec.source {
+    case .stream(let size): source = try await spool(size: size)
+    case .path, .spool, .bytes, nil: try openSource()
+    }
+    let size = outgoingSize
+    slot.set(total: size)
+    if spec.computesDigest { try hashOutgoing(size) }
+    return OutgoingContent(
+      size: size,
+      sha256: hasher?.sha256Hex,
+      identity: spec.isStream ? RandomID.make() : spec.origin.sourceIdentity
+    )
+  }
+
+  private var outgoingSize: Int64 {
+    if let source { return source.size }
+    if case .bytes(let bytes) = spec.source { return Int64(bytes.count) }
+    return 0
+  }
+
+  private func hashOutgoing(_ size: Int64) throws(TransferError) {
+    guard let source else {
+      hasher = ContentHasher(md5: false)
+      if case .bytes(let bytes) = spec.source { hasher?.update(bytes) }
+      return
+    }
+    if size <= Self.hashedFirstLimit {
+      hasher = try hash(of: source.number, upTo: size, md5: false)
+    } else {
+      following = FrontierDigest(
+        of: source.number,
+        owner: source,
+        ContentHasher(md5: false),
+        on: environment.pool
+      )
+      following?.add(0..<size)
+    }
+  }
+
+  /// The sha256 of an upload's source, once all of it is read.
+  func outgoingDigest() async throws(TransferError) -> String? {
+    if let following {
+      hasher = try await following.finish()
+      self.following = nil
+    }
+    return hasher?.sha256Hex
+  }
+
+  /// Writes what the host brings to a file that has no name, since a remote wants to know the
+  /// length first and may have to be sent the bytes again.
+  private func spool(size: Int64?) async throws(TransferError) -> SourceFile {
+    if part == nil {
+      part = try PartFile.create(for: environment.temporaryPath(), overwrite: false)
+      offset = 0
+    }
+    guard let part else { preconditionFailure("just made") }
+    try await forEachPieceOfStream(size: size) { piece throws(TransferError) in
+      try part.write(piece, at: offset)
+      offset += Int64(piece.count)
+    }
+    let file = try SourceFile.open(part.path)
+    self.part = nil
+    return file
+  }
+
+  private func openTarget(_ incoming: IncomingContent) async throws(TransferError) -> Bool {
+    self.incoming = incoming
+    remoteName = incoming.name
+    range = 0..<(incoming.size ?? 0)
+    if let size = incoming.size { slot.set(total: size) }
+    hasher = spec.computesDigest ? ContentHasher(md5: incoming.md5 != nil) : nil
+    offset = 0
+    collected = []
+    switch spec.target {
+    case .inline(let maxSize):
+      try requireInline(incoming.size ?? 0, maxSize)
+      return false
+    case .stream:
+      return false
+    case .path, .temporary, nil:
+      return try await openPart(of: incoming)
+    }
+  }
+
+  private func openPart(of incoming: IncomingContent) async throws(TransferError) -> Bool {
+    let (path, overwrite, _) = try targetFile()
+    let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
+    if let kept, let old = kept.part, let target = kept.target {
+      self.kept = nil
+      if kept.content == incoming.identity, kept.isOfThisBoot, target == path,
+        let part = try? PartFile.reopen(old, for: target, within: roots)
+      {
+        self.part = part
+        inHand.part = part.path
+        inHand.target = path
+        inHand.content = incoming.identity
+        isTakenUp = true
+        return true
+      }
+      try? PartFile.reopen(old, for: target, within: roots).discard()
+    }
+    isTakenUp = false
+    let new = try await makePart(of: path, overwrite: overwrite, within: roots, incoming.identity)
+    if let size = incoming.size { try new.preallocate(size) }
+    part = new
+    return false
+  }
+
+  /// A piece that came through memory.
+  private func write(_ bytes: [UInt8], at position: Int64) async throws(TransferError) {
+    if let part {
+      try part.write(bytes, at: position)
+      if position == offset, following == nil, !isTakenUp {
+        hasher?.update(bytes)
+        offset += Int64(bytes.count)
+      } else {
+        follow(position..<position + Int64(bytes.count))
+      }
+      return
+    }
+    precondition(position == offset, "targets other than files take bytes in order")
+    switch spec.target {
+    case .inline(let maxSize):
+      try requireInline(offset + Int64(bytes.count), maxSize)
+      collected += bytes
+    case .stream:
+      guard let pipe else { preconditionFailure("a stream without its pipe") }
+      try await pipe.write(bytes)
+    case .path, .temporary, nil:
+      preconditionFailure("a file that was not opened")
+    }
+    hasher?.update(bytes)
+    offset += Int64(bytes.count)
+  }
+
+  /// Bytes came to be in the part without passing through here.
+  func follow(_ range: Range<Int64>) {
+    guard let part, let hasher, !isTakenUp else { return }
+    if following == nil {
+      following = FrontierDigest(
+        of: part.number,
+        owner: part,
+        from: offset,
+        hasher,
+        on: environment.pool
+      )
+    }
+    following?.add(range)
+  }
+
+  private func finishTarget() async throws(TransferError) -> TransferResult.Download {
+    if let part { range = 0..<(try part.size()) } else { range = 0..<offset }
+    if let size = incoming?.size, Int64(range.count) != size {
+      throw TransferError(
+        .checksumMismatch,
+        "\(range.count) bytes came and \(size) were announced; fetch it again."
+      )
+    }
+    if let following {
+      _ = try await following.finish()
+      self.following = nil
+    } else if isTakenUp, let part {
+      hasher = try hash(of: part.number, upTo: Int64(range.count), md5: incoming?.md5 != nil)
+    }
+    try verifyIncoming()
+    slot.set(loaded: Int64(range.count))
+    guard let part else {
+      if spec.target == .stream {
+        pipe?.finish()
+        return result()
+      }
+      return result(data: collected)
+    }
+    let (path, overwrite, mode) = try targetFile()
+    try part.publish(overwrite: overwrite, mode: mode)
+    self.part = nil
+    return result(path: path, isTemporary: spec.target == .temporary)
+  }
+
+  private func verifyIncoming() throws(TransferError) {
+    guard let hasher, let incoming else { return }
+    let pairs = [
+      ("sha256", incoming.sha256, hasher.sha256Hex), ("md5", incoming.md5, hasher.md5Hex),
+    ]
+    for case (let name, let expected?, let found?) in pairs where expected != found {
+      throw TransferError(
+        .checksumMismatch,
+        "What came differs from what was stored: its \(name) is \(found), expected \(expected). "
+          + "Fetch it again; if that fails too, the stored copy is damaged: store it again."
+      )
+    }
+  }
+}

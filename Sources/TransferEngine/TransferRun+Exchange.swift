@@ -1,0 +1,109 @@
+internal import Backends
+internal import HTTP
+internal import LocalFiles
+internal import TransferModel
+
+/// The exchanges of a transfer over HTTP.
+extension TransferRun {
+  /// What came of an exchange.
+  struct Answer: Sendable {
+    let exchange: HTTPExchange
+    let result: Result<HTTPResponse, TransferError>
+    /// Bytes of content that it moved.
+    let moved: Int64
+  }
+
+  /// Begins an exchange as a child of the running task.
+  func begin(
+    _ exchange: HTTPExchange,
+    in group: inout TaskGroup<Answer>
+  ) throws(TransferError) {
+    let link = try link()
+    switch exchange.phase {
+    case .finish:
+      // What changed while it was read must not become an object.
+      try source?.verifyUnchanged()
+      bytesMoved()
+    case .publish:
+      bytesMoved()
+    case .prepare, .upload, .download, .list, .delete, .subscribe:
+      break
+    }
+    let bytes = self.bytes(of: exchange.request)
+    group.addTask {
+      let result = await Result(of: { () async throws(TransferError) in
+        try await link.send(exchange.request, bytes)
+      })
+      return Answer(exchange: exchange, result: result, moved: bytes.moved)
+    }
+  }
+
+  /// Hands an answer to the backend and keeps what that makes of it.
+  ///
+  /// - Returns: what ended the exchange for good; nil where the backend has the answer or hears
+  ///   that it was stopped.
+  func take(_ answer: Answer) async -> TransferError? {
+    let exchange = answer.exchange
+    switch answer.result {
+    case .success(let response):
+      if response.isSuccess, case .target(let offset, _) = exchange.request.sink {
+        follow(offset..<offset + response.delivered)
+      }
+      backend.receive(.answered(id: exchange.id, response))
+    case .failure(let error):
+      guard error.code == .cancelled else {
+        meter.settle(backend.settled, ending: answer.moved)
+        return error.during(exchange.phase)
+      }
+      backend.receive(.interrupted(id: exchange.id))
+    }
+    meter.settle(backend.settled, ending: answer.moved)
+    await keepCheckpoint(awaited: false)
+    return nil
+  }
+
+  /// Writes the backend's checkpoint down where it has changed.
+  func keepCheckpoint(awaited: Bool) async {
+    let checkpoint = backend.checkpoint
+    guard awaited || checkpoint != inHand.checkpoint else { return }
+    inHand.checkpoint = checkpoint
+    await remember(awaited: awaited)
+  }
+
+  /// Removes what is half-made on the remote; where that fails, it goes with the remote's own
+  /// cleaning.
+  func cleanUp() async {
+    let requests = backend.cleanUp
+    guard !requests.isEmpty, let link = try? link() else { return }
+    for request in requests { _ = try? await link.send(request, ExchangeBytes()) }
+  }
+
+  private func link() throws(TransferError) -> RemoteLink {
+    switch try remotes.open(spec.remote) {
+    case .http(let link): return link
+    case .local: preconditionFailure("the embedded remote speaks no HTTP")
+    }
+  }
+
+  /// What a request's content is; questions have none.
+  private func bytes(of request: HTTPRequest) -> ExchangeBytes {
+    guard request.lane == .bulk else { return ExchangeBytes() }
+    let outgoing: HTTPSource? =
+      if let source {
+        .descriptor(source.number, name: source.path)
+      } else if case .bytes(let bytes) = spec.source {
+        .bytes(bytes)
+      } else {
+        nil
+      }
+    return ExchangeBytes(
+      source: outgoing,
+      target: part.map { HTTPTarget(descriptor: $0.number, name: $0.targetPath) },
+      rates: rates,
+      count: { [meter, traffic, direction = spec.direction] bytes in
+        meter.moved(bytes)
+        if bytes > 0 { traffic?.count(Int(bytes), direction) }
+      }
+    )
+  }
+}
