@@ -92,7 +92,20 @@ let package = Package(
       swiftSettings: common
     ),
 
-    // 4: the embedded remote, what a killed process must know, and requests over HTTP
+    // 4: the remotes, what a killed process must know, and requests over HTTP
+    .target(
+      name: "S3Backend",
+      dependencies: ["Backends", "Configuration", "Crypto", "JSON", "TransferModel"],
+      swiftSettings: common
+    ),
+    .testTarget(
+      name: "S3BackendTests",
+      dependencies: [
+        "Backends", "Configuration", "Crypto", "JSON", "S3Backend", "TransferModel",
+      ],
+      swiftSettings: common
+    ),
+
     .target(
       name: "LocalStore",
       dependencies: ["CLinux", "JSON", "LocalFiles", "SQLite", "TransferModel"],

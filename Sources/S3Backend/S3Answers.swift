@@ -1,0 +1,131 @@
+import TransferModel
+
+/// A page of keys.
+struct ListedPage: Equatable {
+  var keys: [ListedKey]
+  /// With their trailing delimiter.
+  var prefixes: [String]
+  /// Opaque; nil on the last page.
+  var next: String?
+
+  struct ListedKey: Equatable {
+    var key: String
+    var size: Int64?
+    var modifiedMs: Int64?
+  }
+
+  /// The answer to ListObjectsV2; nil where it is none.
+  init?(_ bytes: [UInt8]) {
+    guard let root = XMLNode.parse(bytes), root.name == "ListBucketResult" else { return nil }
+    // Not every server does what it was asked: it says what it did.
+    let isEncoded = root.text("EncodingType")?.lowercased() == "url"
+    func name(_ text: String) -> String? {
+      isEncoded ? PercentEncoding.decode(text, plusIsSpace: true) : text
+    }
+    keys = []
+    for content in root.all("Contents") {
+      guard let key = content.text("Key").flatMap(name) else { return nil }
+      let modified = content.text("LastModified").flatMap { ServerTime.parse(iso: $0) }
+      keys.append(
+        ListedKey(key: key, size: content.text("Size").flatMap { Int64($0) }, modifiedMs: modified)
+      )
+    }
+    prefixes = []
+    for common in root.all("CommonPrefixes") {
+      guard let prefix = common.text("Prefix").flatMap(name) else { return nil }
+      prefixes.append(prefix)
+    }
+    if root.text("IsTruncated") == "true" {
+      guard let token = root.text("NextContinuationToken"), !token.isEmpty else { return nil }
+      next = token
+    }
+  }
+}
+
+/// The parts that a server has of an upload.
+struct ListedParts: Equatable {
+  var parts: [Int: ListedPart]
+  /// The `part-number-marker` of the next page; nil on the last.
+  var next: Int?
+
+  struct ListedPart: Equatable {
+    var etag: String
+    var size: Int64
+  }
+
+  /// The answer to ListParts; nil where it is none.
+  init?(_ bytes: [UInt8]) {
+    guard let root = XMLNode.parse(bytes), root.name == "ListPartsResult" else { return nil }
+    parts = [:]
+    for part in root.all("Part") {
+      guard let number = part.text("PartNumber").flatMap({ Int($0) }),
+        let etag = part.text("ETag"), let size = part.text("Size").flatMap({ Int64($0) })
+      else { return nil }
+      parts[number] = ListedPart(etag: etag, size: size)
+    }
+    // rclone leaves the element out.
+    guard root.text("IsTruncated") == "true" else { return }
+    guard
+      let marker = root.text("NextPartNumberMarker").flatMap({ Int($0) }) ?? parts.keys.max(),
+      marker > 0
+    else { return nil }
+    next = marker
+  }
+}
+
+/// What creating, completing and copying answer with.
+enum S3Answer {
+  /// Of CreateMultipartUpload.
+  static func uploadID(_ bytes: [UInt8]) -> String? {
+    guard let root = XMLNode.parse(bytes), root.name == "InitiateMultipartUploadResult",
+      let id = root.text("UploadId"), !id.isEmpty
+    else { return nil }
+    return id
+  }
+
+  /// The ETag of a completed upload; nil for anything else, which a status of 200 does not exclude.
+  static func completedETag(_ bytes: [UInt8]) -> String? {
+    etag(bytes, of: "CompleteMultipartUploadResult")
+  }
+
+  /// The ETag of a copy; nil for anything else, which a status of 200 does not exclude.
+  static func copiedETag(_ bytes: [UInt8]) -> String? { etag(bytes, of: "CopyObjectResult") }
+
+  private static func etag(_ bytes: [UInt8], of name: String) -> String? {
+    guard let root = XMLNode.parse(bytes), root.name == name, let etag = root.text("ETag"),
+      !etag.isEmpty
+    else { return nil }
+    return etag
+  }
+
+  /// The body of CompleteMultipartUpload.
+  static func completion(_ parts: [UploadedPart]) -> [UInt8] {
+    var text =
+      "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+    for (index, part) in parts.enumerated() {
+      text += "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(XMLNode.escape(part.etag))</ETag>"
+      if let crc = part.crc32c { text += "<ChecksumCRC32C>\(XMLNode.escape(crc))</ChecksumCRC32C>" }
+      text += "</Part>"
+    }
+    return Array((text + "</CompleteMultipartUpload>").utf8)
+  }
+}
+
+/// What a server said of a part it took.
+struct UploadedPart: Sendable, Equatable {
+  /// As it came, quotes included.
+  var etag: String
+  /// Base 64, where the server checked one.
+  var crc32c: String?
+}
+
+extension String {
+  /// An ETag without its quotes, as hosts see it.
+  var unquoted: String {
+    guard utf8.count >= 2, hasPrefix("\""), hasSuffix("\"") else { return self }
+    return String(dropFirst().dropLast())
+  }
+
+  /// An ETag as headers carry it.
+  var quoted: String { hasPrefix("\"") || hasPrefix("W/") ? self : "\"\(self)\"" }
+}

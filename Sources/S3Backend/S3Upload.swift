@@ -1,0 +1,394 @@
+import Backends
+import Crypto
+import TransferModel
+
+/// An upload to a bucket: one PUT, or above a threshold parts that are sent side by side.
+///
+/// Every object carries a token of its upload, so that an answer that was lost is settled by
+/// looking at the object and not by guessing: where the token is ours, the upload was done.
+struct S3Upload: Backend {
+  private let remote: S3Remote
+  private let destination: UploadDestination
+  /// Tells this upload's object from every other.
+  private var token: String
+  private var content: OutgoingContent?
+  private var multipart: MultipartUpload?
+  private var step = Step.open
+  /// Exchanges under way, by their ids; nil for all but those that send a part.
+  private var exchanges: [Int: Int?] = [:]
+  private var nextID = 0
+  /// What the server has, page by page.
+  private var listed: [Int: ListedParts.ListedPart] = [:]
+  /// How often the upload was lost on the server and begun anew.
+  private var losses = 0
+  /// Whether the parts are those an earlier process knew, which the server may know differently.
+  private var isRecovered = false
+
+  private static let mostLosses = 2
+
+  private enum Step: Sendable, Equatable {
+    case open
+    /// Learn what kind of server it is, where that decides something.
+    case identify
+    /// Keep the checkpoint before what follows it.
+    case rememberToPut, rememberParts
+    case put
+    case create
+    /// Ask which parts the server has, from a part number on.
+    case list(after: Int)
+    case send
+    case complete
+    /// Remove parts of another content, then begin anew.
+    case abort
+    /// Look whether the object there is this upload's.
+    case settle(Doubt)
+    case done(TransferResult)
+    case failed(TransferError)
+  }
+
+  /// What the object's token decides.
+  private enum Doubt: Sendable, Equatable {
+    /// The server no longer knows the upload: it is completed, or lost.
+    case isLost
+    /// A condition does not hold: because of another writer, or of this upload itself.
+    case isRefused(TransferError)
+  }
+
+  /// Begins with nothing asked.
+  /// - Throws: what ferry knows that the server would refuse.
+  init(
+    _ remote: S3Remote,
+    _ destination: UploadDestination,
+    token: String = RandomID.make()
+  ) throws(TransferError) {
+    self.remote = remote
+    self.destination = destination
+    self.token = token
+    _ = try remote.key(destination.path)
+    try destination.check(token: token)
+  }
+
+  var width: Int { step == .send ? remote.provider?.partWidth ?? 1 : 1 }
+
+  var settled: Int64 {
+    switch step {
+    case .done: content?.size ?? 0
+    default: multipart?.settled ?? 0
+    }
+  }
+
+  var checkpoint: [UInt8]? {
+    guard multipart != nil || isConditional else { return nil }
+    return UploadCheckpoint(token: token, multipart: multipart).text
+  }
+
+  var cleanUp: [HTTPRequest] {
+    abortion.map { [$0] } ?? []
+  }
+
+  mutating func next() -> BackendStep {
+    do throws(TransferError) {
+      switch step {
+      case .open: return .content(.openSource)
+      case .identify: return ask(remote.probe, .prepare)
+      case .rememberToPut, .rememberParts: return .content(.remember)
+      case .put: return ask(try requests.put(content), .upload)
+      case .create: return ask(try requests.create(), .prepare)
+      case .list(let number): return ask(try requests.list(multipart, after: number), .prepare)
+      case .send: return try sendNext()
+      case .complete: return ask(try requests.complete(multipart), .finish)
+      case .abort: return abortion.map { ask($0, .prepare) } ?? .idle
+      case .settle: return ask(try requests.look(), .finish)
+      case .done(let result): return .done(result)
+      case .failed(let error): return .fail(error)
+      }
+    } catch {
+      step = .failed(error)
+      return .fail(error)
+    }
+  }
+
+  mutating func receive(_ outcome: StepOutcome) {
+    do throws(TransferError) {
+      switch outcome {
+      case .sourceOpened(let content): try begin(content)
+      case .remembered: step = step == .rememberToPut ? .put : .send
+      case .answered(let id, let response):
+        // Answers to what was given up since are for nobody.
+        guard let part = exchanges.removeValue(forKey: id) else { return }
+        if let part { try take(response, ofPart: part) } else { try take(response) }
+      case .interrupted(let id):
+        if case .some(.some(let part)) = exchanges.removeValue(forKey: id) {
+          multipart?.giveBack(part)
+        }
+      case .recovered, .staged, .filled, .objectPublished, .filePublished, .announced, .opened,
+        .delivered, .targetOpened, .written, .targetFinished:
+        preconditionFailure("\(outcome) is of no upload over HTTP")
+      }
+    } catch {
+      step = .failed(error.during(phase))
+    }
+  }
+
+  mutating func restart() {
+    if case .done = step { return }
+    step = .open
+    exchanges = [:]
+    multipart?.stop()
+    listed = [:]
+    losses = 0
+  }
+
+  mutating func recover(_ checkpoint: [UInt8]?) {
+    guard let checkpoint = checkpoint.flatMap({ UploadCheckpoint($0) }) else { return }
+    token = checkpoint.token
+    multipart = checkpoint.multipart
+    isRecovered = multipart != nil
+  }
+}
+
+// MARK: - What follows what
+
+extension S3Upload {
+  private var isConditional: Bool { destination.isConditional }
+
+  private var requests: UploadRequests {
+    UploadRequests(remote: remote, destination: destination, token: token)
+  }
+
+  /// What removes the parts that the server has; nil where there are none, or not any more.
+  private var abortion: HTTPRequest? {
+    multipart.flatMap { try? requests.abort($0) }
+  }
+
+  private var phase: TransferError.Phase {
+    switch step {
+    case .open, .identify, .rememberToPut, .rememberParts, .create, .list, .abort: .prepare
+    case .put, .send: .upload
+    case .complete, .settle, .done, .failed: .finish
+    }
+  }
+
+  /// Whether the content goes in one PUT.
+  private func fitsOnePut(_ size: Int64) -> Bool {
+    if size <= max(MultipartUpload.threshold, remote.partSize ?? 0) { return true }
+    // Where only a PUT obeys conditions, it is one as long as it can be.
+    let obeys = remote.provider?.obeysConditionsOfParts ?? false
+    return isConditional && !obeys && size <= MultipartUpload.largestPart
+  }
+
+  private mutating func begin(_ content: OutgoingContent) throws(TransferError) {
+    self.content = content
+    if let multipart {
+      guard multipart.size == content.size, multipart.identity == content.identity else {
+        // Parts of one content are never completed with parts of another.
+        step = .abort
+        return
+      }
+      step = isRecovered ? .list(after: 0) : .send
+      return
+    }
+    let isLarge = content.size > MultipartUpload.threshold
+    let isDelicate = KeyRules.isDelicate(try requests.key)
+    let isDecisive = isLarge || isConditional || isDelicate
+    if remote.provider == nil, isDecisive { step = .identify } else { try chooseWay() }
+  }
+
+  private mutating func chooseWay() throws(TransferError) {
+    guard let content else { return }
+    _ = try requests.key
+    let fits = fitsOnePut(content.size)
+    if isConditional {
+      let provider = remote.provider ?? .other
+      guard fits ? provider.obeysConditions : provider.obeysConditionsOfParts else {
+        throw TransferError(
+          .unsupported,
+          "\(provider.title) is not known to obey ifMatch and ifNoneMatch\(fits ? "" : " here"), and "
+            + "would overwrite silently; put without, or name the server's kind as provider."
+        )
+      }
+    }
+    if !fits {
+      guard partSize <= MultipartUpload.largestPart else {
+        throw TransferError(.fileSizeExceeded, "S3 takes no objects of \(content.size) bytes.")
+      }
+      step = .create
+    } else {
+      step = isConditional ? .rememberToPut : .put
+    }
+  }
+
+  private var partSize: Int64 {
+    MultipartUpload.partSize(for: content?.size ?? 0, wanted: remote.partSize)
+  }
+
+  private mutating func sendNext() throws(TransferError) -> BackendStep {
+    if multipart?.complete != nil {
+      guard exchanges.isEmpty else { return .idle }
+      step = .complete
+      return ask(try requests.complete(multipart), .finish)
+    }
+    guard let part = multipart?.takeNext() else { return .idle }
+    return ask(try requests.part(multipart, part), .upload, part: part)
+  }
+
+  /// One exchange at a time, except for parts.
+  private mutating func ask(
+    _ request: HTTPRequest,
+    _ phase: TransferError.Phase,
+    part: Int? = nil
+  ) -> BackendStep {
+    if part == nil, !exchanges.isEmpty { return .idle }
+    nextID += 1
+    exchanges[nextID] = .some(part)
+    return .http(HTTPExchange(id: nextID, request, phase: phase))
+  }
+
+  private mutating func take(
+    _ response: HTTPResponse,
+    ofPart part: Int
+  ) throws(TransferError) {
+    guard case .send = step else { return }
+    if let fault = S3Fault(response) {
+      if fault.isNoSuchUpload { return step = .settle(.isLost) }
+      throw remote.error(fault, "send part \(part + 1) of \(destination.path) to")
+    }
+    guard let etag = response.header("etag"), !etag.isEmpty, !etag.contains(" ") else {
+      throw unclear("took a part without giving it an ETag")
+    }
+    let crc32c = multipart?.hasCRC32C == true ? response.header(S3Remote.crc32cHeader) : nil
+    multipart?.finish(part, UploadedPart(etag: etag, crc32c: crc32c))
+  }
+
+  private mutating func take(_ response: HTTPResponse) throws(TransferError) {
+    let fault = S3Fault(response)
+    switch step {
+    case .identify:
+      remote.learnProvider(from: response)
+      try chooseWay()
+    case .put:
+      if let fault {
+        let error = remote.error(fault, "put \(destination.path) into")
+        guard fault.status == 412 || fault.status == 409, isConditional else { throw error }
+        return step = .settle(.isRefused(error))
+      }
+      finish(etag: response.header("etag") ?? "", response, isWhole: true)
+    case .create:
+      if let fault { throw remote.error(fault, "begin \(destination.path) in") }
+      guard let content, let id = S3Answer.uploadID(response.body) else {
+        throw unclear("began an upload without naming it")
+      }
+      multipart = MultipartUpload(
+        uploadID: id,
+        size: content.size,
+        partSize: partSize,
+        identity: content.identity,
+        hasCRC32C: requests.hasCRC32C
+      )
+      isRecovered = false
+      step = .rememberParts
+    case .list: try take(list: response, fault)
+    case .complete: try take(completion: response, fault)
+    case .abort:
+      // Gone is what it should be, whoever did it.
+      if let fault, !fault.isNoSuchUpload {
+        throw remote.error(fault, "remove the parts of \(destination.path) from")
+      }
+      multipart = nil
+      isRecovered = false
+      try content.map { content throws(TransferError) in try begin(content) }
+    case .settle(let doubt): try take(settling: response, fault, doubt)
+    case .open, .rememberToPut, .rememberParts, .send, .done, .failed: break
+    }
+  }
+
+  private mutating func take(
+    list response: HTTPResponse,
+    _ fault: S3Fault?
+  ) throws(TransferError) {
+    if let fault {
+      if fault.isNoSuchUpload { return step = .settle(.isLost) }
+      // Who may send parts need not be allowed to list them: completing tells whether they are there.
+      isRecovered = false
+      return step = .send
+    }
+    guard case .list(let after) = step, let page = ListedParts(response.body) else {
+      throw unclear("answers the list of parts with something else")
+    }
+    listed.merge(page.parts) { $1 }
+    if let next = page.next, next > after { return step = .list(after: next) }
+    multipart?.keep(onlyThoseIn: listed)
+    listed = [:]
+    isRecovered = false
+    step = .send
+  }
+
+  private mutating func take(
+    completion response: HTTPResponse,
+    _ fault: S3Fault?
+  ) throws(TransferError) {
+    guard let fault else {
+      guard let etag = S3Answer.completedETag(response.body) else {
+        throw unclear("answers the completion with something else")
+      }
+      return finish(etag: etag, response, isWhole: false)
+    }
+    let error = remote.error(fault, "complete \(destination.path) in")
+    if fault.isNoSuchUpload { return step = .settle(.isLost) }
+    if fault.status == 412 { return step = .settle(.isRefused(error)) }
+    let isBegunAnew = ["InvalidPart", "InvalidPartOrder", "ConditionalRequestConflict"]
+    guard isBegunAnew.contains(fault.code), losses < Self.mostLosses else { throw error }
+    losses += 1
+    step = .abort
+  }
+
+  private mutating func take(
+    settling response: HTTPResponse,
+    _ fault: S3Fault?,
+    _ doubt: Doubt
+  ) throws(TransferError) {
+    if let fault, !fault.isNotFound { throw remote.error(fault, "find \(destination.path) in") }
+    if fault == nil {
+      let there = try remote.metadata(of: destination.path, response)
+      if MetadataHeaders.read(response.headers).1.token == token, there.size == content?.size {
+        multipart = nil
+        return step = .done(.stored(.init(metadata: there, url: nil)))
+      }
+    }
+    switch doubt {
+    case .isRefused(let error): throw error
+    case .isLost:
+      guard losses < Self.mostLosses else {
+        throw unclear("lost the upload \(losses + 1) times")
+      }
+      losses += 1
+      multipart = nil
+      isRecovered = false
+      try content.map { content throws(TransferError) in try begin(content) }
+    }
+  }
+
+  private mutating func finish(etag: String, _ response: HTTPResponse, isWhole: Bool) {
+    let now = response.header("date").flatMap { ServerTime.parse(http: $0) } ?? 0
+    let etag = etag.unquoted
+    let metadata = ObjectMetadata(
+      fullPath: destination.path,
+      size: content?.size ?? 0,
+      settable: destination.settable,
+      createdMs: now,
+      updatedMs: now,
+      etag: etag,
+      md5: isWhole ? remote.md5(of: etag, response) : nil,
+      sha256: content?.sha256
+    )
+    multipart = nil
+    step = .done(.stored(.init(metadata: metadata, url: nil)))
+  }
+
+  private func unclear(_ what: String) -> TransferError {
+    TransferError(
+      .server,
+      "\(remote.place) \(what); try again, and check that it is an S3 server."
+    )
+  }
+}
