@@ -8,8 +8,10 @@ enum PercentEncoding {
 
   /// A whole query: sorted, and a name without value gets its `=`.
   static func query(_ parameters: [(name: String, value: String)]) -> String {
-    parameters.map { query($0.name) + "=" + query($0.value) }
-      .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    parameters.map { (query($0.name), query($0.value)) }
+      // By name first: `=` is not lower than all that a name can go on with.
+      .sorted { $0 < $1 }
+      .map { "\($0)=\($1)" }
       .joined(separator: "&")
   }
 

@@ -95,7 +95,7 @@ struct XMLNodeTests {
         switch random(3) {
         case 0: copy[at] = pieces[random(pieces.count)]
         case 1: copy.remove(at: at)
-        default: copy.insert(contentsOf: document[random(at + 1)...at], at: at)
+        default: copy.insert(contentsOf: Array(copy[random(at + 1)...at]), at: at)
         }
       }
       if XMLNode.parse(copy) != nil { parsed += 1 }
