@@ -88,7 +88,7 @@ struct XMLNodeTests {
     }
     let pieces = Array("<>/&;![]-?\"'=#x0A".utf8)
     var parsed = 0
-    for _ in 0..<20_000 {
+    for _ in 0..<2_000 {
       var copy = document
       for _ in 0...random(4) {
         let at = random(copy.count)
@@ -102,7 +102,7 @@ struct XMLNodeTests {
       _ = ListedPage(copy)
       _ = ListedParts(copy)
     }
-    #expect(parsed > 100)
+    #expect(parsed > 10)
   }
 }
 
