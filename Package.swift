@@ -144,7 +144,7 @@ let package = Package(
       name: "TransferEngine",
       dependencies: [
         "Backends", "Configuration", "Crypto", "HTTP", "JSON", "Journal", "LocalFiles",
-        "LocalStore", "TransferModel",
+        "LocalStore", "S3Backend", "TransferModel",
       ],
       swiftSettings: common
     ),

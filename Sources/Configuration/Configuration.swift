@@ -14,7 +14,8 @@ package struct Configuration: Sendable {
   package let sourceName: String?
 
   private let tree: ConfigNode
-  private let environment: [String: String]
+  /// The variables that its values were expanded with.
+  package let environment: [String: String]
 
   /// What ferry does without any file: one remote named `local` below the user's data folder.
   ///

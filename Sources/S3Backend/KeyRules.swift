@@ -28,19 +28,17 @@ enum KeyRules {
     guard !key.utf8.contains(0) else { throw refused("A key cannot hold the character NUL.") }
     guard let provider else { return }
     let components = key.utf8.split(separator: slash)
-    if !provider.keepsEveryName {
-      if key.utf8.contains(UInt8(ascii: "\\")) {
-        throw refused(
-          "\(key) holds a backslash, which \(provider.title) may take for a slash: two names could "
-            + "become one object. Choose a name without."
-        )
-      }
-      if components.contains(where: isDots) {
-        throw refused(
-          "\(key) has a component . or .., which \(provider.title) does not take as a name: choose "
-            + "another."
-        )
-      }
+    if !provider.keepsBackslashes, key.utf8.contains(UInt8(ascii: "\\")) {
+      throw refused(
+        "\(key) holds a backslash, which \(provider.title) may take for a slash: two names could "
+          + "become one object. Choose a name without."
+      )
+    }
+    if !provider.keepsDots, components.contains(where: isDots) {
+      throw refused(
+        "\(key) has a component . or .., which \(provider.title) does not take as a name: choose "
+          + "another."
+      )
     }
     if let longest = provider.longestComponent, components.contains(where: { $0.count > longest }) {
       throw refused(

@@ -100,8 +100,16 @@ enum Provider: Sendable, Equatable {
     }
   }
 
-  /// Whether names with `\`, and `.` and `..` between slashes, are kept as they are.
-  var keepsEveryName: Bool {
+  /// Whether `\` in a name is just another character.
+  var keepsBackslashes: Bool {
+    switch self {
+    case .aws, .r2, .ceph, .rclone: true
+    case .minio, .seaweedfs, .other: false
+    }
+  }
+
+  /// Whether `.` and `..` between slashes are names.
+  var keepsDots: Bool {
     switch self {
     case .aws, .r2, .ceph: true
     case .minio, .seaweedfs, .rclone, .other: false

@@ -75,9 +75,9 @@ struct ListedParts: Equatable {
 
 /// What creating, completing and copying answer with.
 enum S3Answer {
-  /// Of CreateMultipartUpload.
+  /// Of CreateMultipartUpload; rclone's root has a name of its own.
   static func uploadID(_ bytes: [UInt8]) -> String? {
-    guard let root = XMLNode.parse(bytes), root.name == "InitiateMultipartUploadResult",
+    guard let root = XMLNode.parse(bytes), root.name.hasPrefix("InitiateMultipartUpload"),
       let id = root.text("UploadId"), !id.isEmpty
     else { return nil }
     return id
@@ -85,17 +85,15 @@ enum S3Answer {
 
   /// The ETag of a completed upload; nil for anything else, which a status of 200 does not exclude.
   static func completedETag(_ bytes: [UInt8]) -> String? {
-    etag(bytes, of: "CompleteMultipartUploadResult")
-  }
-
-  /// The ETag of a copy; nil for anything else, which a status of 200 does not exclude.
-  static func copiedETag(_ bytes: [UInt8]) -> String? { etag(bytes, of: "CopyObjectResult") }
-
-  private static func etag(_ bytes: [UInt8], of name: String) -> String? {
-    guard let root = XMLNode.parse(bytes), root.name == name, let etag = root.text("ETag"),
-      !etag.isEmpty
+    guard let root = XMLNode.parse(bytes), root.name == "CompleteMultipartUploadResult",
+      let etag = root.text("ETag"), !etag.isEmpty
     else { return nil }
     return etag
+  }
+
+  /// Whether a copy was made, which a status of 200 alone does not say.
+  static func isCopied(_ bytes: [UInt8]) -> Bool {
+    XMLNode.parse(bytes)?.name == "CopyObjectResult"
   }
 
   /// The body of CompleteMultipartUpload.

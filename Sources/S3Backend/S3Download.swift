@@ -136,7 +136,8 @@ struct S3Download: Backend {
 
   mutating func restart() {
     if case .done = step { return }
-    if let checkpoint = checkpoint.flatMap({ DownloadCheckpoint($0) }) { earlier = checkpoint }
+    // With a plan, the run had the target in hand, and it was thrown away.
+    if plan != nil { earlier = nil }
     object = nil
     plan = nil
     exchanges = [:]

@@ -16,6 +16,8 @@ package final class S3Remote: HTTPRemote {
     var endpoint: Endpoint
     var provider: Provider?
     var credentials: S3Settings.Credentials?
+    /// Whether they are the configuration's or a host's, which AWS's files do not replace.
+    var areGiven: Bool
     /// What to add to this machine's clock to get the server's.
     var clockOffsetMs: Int64 = 0
     /// The signer of the day, kept since deriving its key costs more than using it.
@@ -38,7 +40,8 @@ package final class S3Remote: HTTPRemote {
       State(
         endpoint: Endpoint(settings, region: region, provider: provider),
         provider: provider,
-        credentials: settings.credentials ?? profile.credentials()
+        credentials: settings.credentials ?? profile.credentials(),
+        areGiven: settings.credentials != nil
       )
     )
   }
@@ -48,10 +51,24 @@ package final class S3Remote: HTTPRemote {
     self.init(settings, profile: AWSProfile(environment: environment, profile: settings.profile))
   }
 
-  /// Uses other credentials from the next request on.
-  package func setCredentials(_ credentials: S3Settings.Credentials) {
+  package func replaceCredentials(by credentials: RemoteCredentials) throws(TransferError) {
+    guard let id = credentials.accessKeyID, let key = credentials.secretAccessKey,
+      credentials.idToken == nil, credentials.authToken == nil, credentials.accessToken == nil
+    else {
+      throw TransferError(
+        .invalidArgument,
+        "A remote of kind s3 takes accessKeyId and secretAccessKey, and sessionToken where the key "
+          + "is a temporary one."
+      )
+    }
+    let replaced = S3Settings.Credentials(
+      accessKeyID: Secret(id),
+      secretAccessKey: Secret(key),
+      sessionToken: credentials.sessionToken.map { Secret($0) }
+    )
     state.withLock { state in
-      state.credentials = credentials
+      state.credentials = replaced
+      state.areGiven = true
       state.signer = nil
     }
   }
@@ -242,9 +259,9 @@ extension S3Remote {
 
   /// Whether AWS's files hold other keys by now.
   private func reloadCredentials() -> Bool {
-    guard settings.credentials == nil, let found = profile.credentials() else { return false }
+    guard let found = profile.credentials() else { return false }
     return state.withLock { state in
-      guard state.credentials != found else { return false }
+      guard !state.areGiven, state.credentials != found else { return false }
       state.credentials = found
       state.signer = nil
       return true
@@ -271,7 +288,7 @@ extension S3Remote {
       if request.method == .post, request.query.contains("uploadId=") {
         S3Answer.completedETag(response.body) != nil
       } else if request.header("x-amz-copy-source") != nil {
-        S3Answer.copiedETag(response.body) != nil
+        S3Answer.isCopied(response.body)
       } else {
         true
       }

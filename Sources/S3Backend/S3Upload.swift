@@ -50,6 +50,9 @@ struct S3Upload: Backend {
   private enum Doubt: Sendable, Equatable {
     /// The server no longer knows the upload: it is completed, or lost.
     case isLost
+    /// The server said that it is completed, in other words than it will use of the object: not
+    /// all give it the same ETag both times.
+    case isCompleted(ObjectMetadata)
     /// A condition does not hold: because of another writer, or of this upload itself.
     case isRefused(TransferError)
   }
@@ -272,7 +275,7 @@ extension S3Upload {
         guard fault.status == 412 || fault.status == 409, isConditional else { throw error }
         return step = .settle(.isRefused(error))
       }
-      finish(etag: response.header("etag") ?? "", response, isWhole: true)
+      finish(stored(etag: response.header("etag") ?? "", response, isWhole: true))
     case .create:
       if let fault { throw remote.error(fault, "begin \(destination.path) in") }
       guard let content, let id = S3Answer.uploadID(response.body) else {
@@ -331,7 +334,7 @@ extension S3Upload {
       guard let etag = S3Answer.completedETag(response.body) else {
         throw unclear("answers the completion with something else")
       }
-      return finish(etag: etag, response, isWhole: false)
+      return step = .settle(.isCompleted(stored(etag: etag, response, isWhole: false)))
     }
     let error = remote.error(fault, "complete \(destination.path) in")
     if fault.isNoSuchUpload { return step = .settle(.isLost) }
@@ -347,17 +350,26 @@ extension S3Upload {
     _ fault: S3Fault?,
     _ doubt: Doubt
   ) throws(TransferError) {
-    if let fault, !fault.isNotFound { throw remote.error(fault, "find \(destination.path) in") }
+    var there: ObjectMetadata?
     if fault == nil {
-      let there = try remote.metadata(of: destination.path, response)
-      if MetadataHeaders.read(response.headers).1.token == token, there.size == content?.size {
-        multipart = nil
-        return step = .done(.stored(.init(metadata: there, url: nil)))
-      }
+      let found = try remote.metadata(of: destination.path, response)
+      if MetadataHeaders.read(response.headers).1.token == token { there = found }
+    }
+    if let there, there.size == content?.size { return finish(there) }
+    if let there {
+      throw TransferError(
+        .checksumMismatch,
+        "\(remote.place) stored \(there.size) bytes of \(content?.size ?? 0) as "
+          + "\(destination.path); send it again."
+      )
     }
     switch doubt {
+    case .isCompleted(let stored):
+      // Who may write need not be allowed to look, and others write too.
+      finish(stored)
     case .isRefused(let error): throw error
     case .isLost:
+      if let fault, !fault.isNotFound { throw remote.error(fault, "find \(destination.path) in") }
       guard losses < Self.mostLosses else {
         throw unclear("lost the upload \(losses + 1) times")
       }
@@ -368,10 +380,16 @@ extension S3Upload {
     }
   }
 
-  private mutating func finish(etag: String, _ response: HTTPResponse, isWhole: Bool) {
+  private mutating func finish(_ metadata: ObjectMetadata) {
+    multipart = nil
+    step = .done(.stored(.init(metadata: metadata, url: nil)))
+  }
+
+  /// What an answer to a write says of what was written.
+  private func stored(etag: String, _ response: HTTPResponse, isWhole: Bool) -> ObjectMetadata {
     let now = response.header("date").flatMap { ServerTime.parse(http: $0) } ?? 0
     let etag = etag.unquoted
-    let metadata = ObjectMetadata(
+    return ObjectMetadata(
       fullPath: destination.path,
       size: content?.size ?? 0,
       settable: destination.settable,
@@ -381,8 +399,6 @@ extension S3Upload {
       md5: isWhole ? remote.md5(of: etag, response) : nil,
       sha256: content?.sha256
     )
-    multipart = nil
-    step = .done(.stored(.init(metadata: metadata, url: nil)))
   }
 
   private func unclear(_ what: String) -> TransferError {

@@ -61,9 +61,9 @@ final class RemoteLink: Sendable {
       let failure: TransferError
       var wait: Duration?
       switch try await attemptOnce(request, bytes, options) {
-      case .answered(var response):
+      case .answered(var response, let verdict):
         response.wasRepeated = response.wasRepeated || wasRepeated
-        switch remote.judge(response, to: request, nowMs: Self.nowMs) {
+        switch verdict {
         case .accept:
           budget.succeeded()
           return response
@@ -99,7 +99,7 @@ final class RemoteLink: Sendable {
   }
 
   private enum Attempt {
-    case answered(HTTPResponse)
+    case answered(HTTPResponse, HTTPVerdict)
     case failed(TransferError)
   }
 
@@ -116,10 +116,10 @@ final class RemoteLink: Sendable {
     defer { if isCounted { gate.leave(isThrottled: isThrottled) } }
     do throws(TransferError) {
       let response = try await client.send(authorized, with: bytes.traffic(options))
-      if case .retry(_, _, true) = remote.judge(response, to: request, nowMs: Self.nowMs) {
-        isThrottled = true
-      }
-      return .answered(response)
+      // Once: a remote learns from an answer, and would then take the same one for another.
+      let verdict = remote.judge(response, to: request, nowMs: Self.nowMs)
+      if case .retry(_, _, true) = verdict { isThrottled = true }
+      return .answered(response, verdict)
     } catch {
       if Task.isCancelled { throw .stopped }
       return .failed(error)

@@ -2,6 +2,7 @@ package import Configuration
 internal import Backends
 internal import HTTP
 internal import LocalStore
+internal import S3Backend
 internal import Synchronization
 package import TransferModel
 
@@ -83,9 +84,34 @@ package final class Remotes: Sendable {
     switch settings {
     case .local(let root):
       return .local(LocalStore(root: root))
-    case .s3:
-      throw TransferError(.unsupported, "S3 is not wired yet.")
+    case .s3(let settings):
+      let s3 = S3Remote(settings, environment: configuration.environment)
+      return .http(link(to: s3, settings.http, remote))
     }
+  }
+
+  private func link(
+    to http: any HTTPRemote,
+    _ settings: HTTPSettings,
+    _ remote: RemoteConfiguration
+  ) -> RemoteLink {
+    let proxy: HTTPProxy =
+      switch settings.proxy {
+      case .environment: .environment
+      case .none: .none
+      case .url(let url): .url(url.text)
+      }
+    return RemoteLink(
+      remote: http,
+      client: client,
+      options: HTTPOptions(
+        caFile: settings.caFile,
+        proxy: proxy,
+        stallTimeout: remote.limits.stallTimeout
+      ),
+      retries: settings.retries,
+      traffic: traffic[remote.name] ?? RemoteTraffic()
+    )
   }
 
   /// The disk of an embedded remote.

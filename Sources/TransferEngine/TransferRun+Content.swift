@@ -99,6 +99,9 @@ extension TransferRun {
     range = 0..<(incoming.size ?? 0)
     if let size = incoming.size { slot.set(total: size) }
     hasher = spec.computesDigest ? ContentHasher(md5: incoming.md5 != nil) : nil
+    // Of a target that is begun anew.
+    following?.cancel()
+    following = nil
     offset = 0
     collected = []
     switch spec.target {

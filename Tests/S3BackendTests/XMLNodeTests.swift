@@ -171,11 +171,13 @@ struct S3AnswerTests {
     #expect(S3Answer.completedETag(bytes(completed)) == "\"e-2\"")
     for text in ["", "  ", "<Error/>", "<CompleteMultipartUploadResult/>", "<CopyObjectResult/>"] {
       #expect(S3Answer.completedETag(bytes(text)) == nil)
-      #expect(S3Answer.copiedETag(bytes(text)) == nil)
+      #expect(S3Answer.isCopied(bytes(text)) == (text == "<CopyObjectResult/>"))
     }
     let created =
       "<InitiateMultipartUploadResult><UploadId>a/b+c=</UploadId></InitiateMultipartUploadResult>"
     #expect(S3Answer.uploadID(bytes(created)) == "a/b+c=")
+    let rclone = "<InitiateMultipartUpload><UploadId>u</UploadId></InitiateMultipartUpload>"
+    #expect(S3Answer.uploadID(bytes(rclone)) == "u")
     #expect(S3Answer.uploadID(bytes("<InitiateMultipartUploadResult/>")) == nil)
   }
 
