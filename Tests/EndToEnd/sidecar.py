@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-import pytest
 import traffic
 from contract import ROOT
 from inbox import HEADER, Inbox, take_messages
@@ -33,6 +32,11 @@ def environment(home: Path) -> dict[str, str]:
         if name in os.environ:
             keep[name] = os.environ[name]
     return {**keep, "HOME": str(home), "TMPDIR": str(home / "tmp")}
+
+
+def few(count: int) -> int:
+    """A tenth under a sanitizer, which makes everything ten times as slow."""
+    return count // 10 if "FERRY_SANITIZER" in os.environ else count
 
 
 class RpcError(Exception):
@@ -222,9 +226,10 @@ class Sidecar:
 
     @property
     def resident(self) -> int:
-        """Resident bytes, as the kernel counts them; a sanitizer's own would be among them."""
+        """Resident bytes, as the kernel counts them; 0 under a sanitizer, whose own would be among
+        them: the rest of the test has its meaning there too."""
         if "FERRY_SANITIZER" in os.environ:
-            pytest.skip("memory is not measured under a sanitizer")
+            return 0
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) * 1024
 

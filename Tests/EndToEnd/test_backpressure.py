@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import pytest
 from files import MIB, write_file
-from sidecar import Sidecar
+from sidecar import TIMEOUT, Sidecar, few
 
 Spawn = Callable[..., Sidecar]
 
@@ -22,7 +22,7 @@ def flood(ferry: Sidecar, method: str, count: int, **params: Any) -> list[str]:
     )
     writer = threading.Thread(target=ferry.send_raw, args=(lines,), daemon=True)
     writer.start()
-    writer.join(3)  # it ends, or ferry has stopped reading; both are right
+    writer.join(TIMEOUT / 10)  # it ends, or ferry has stopped reading; both are right
     return names
 
 
@@ -48,6 +48,7 @@ def fill(ferry: Sidecar, names: int = 250) -> None:
 def test_a_host_that_never_reads(
     spawn: Spawn, method: str, count: int, params: dict[str, Any]
 ) -> None:
+    count = few(count)
     fill(spawn())
     ferry = spawn(reading=False)
     ferry.quiet = False
@@ -77,7 +78,7 @@ def test_running_transfers_finish_while_the_host_does_not_read(spawn: Spawn) -> 
     digest = write_file(ferry.work / "big.bin", 64 * MIB)
     ferry.start("limits/set", uploadRate=48 * MIB)
     request = ferry.start("file/send", channel="c", path="big.bin", transferId="big")
-    names = flood(ferry, "object/list", 3_000)
+    names = flood(ferry, "object/list", few(3_000))
     message = watcher.event("message", channel="c")
     assert message["file"]["size"] == 64 * MIB
     ferry.start_reading()
