@@ -94,6 +94,11 @@ def run(name: str, command: list[str], seconds: float) -> Outcome:
     return Outcome(code, log.read_text("utf-8", "replace"), log, time.monotonic() - began)
 
 
+def sources(folder: str, suffix: str) -> list[str]:
+    """The files below a folder whose names end so."""
+    return sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob(f"*{suffix}"))
+
+
 def release_build() -> Outcome:
     """The build that `make build` makes, so that nothing is built twice."""
     command = "swift build -c release --static-swift-stdlib --product ferry"

@@ -124,6 +124,19 @@ def test_the_python_client_calls_every_method() -> None:
     assert not missing
 
 
+def test_the_node_client_calls_every_method() -> None:
+    package = ROOT / "clients" / "node" / "lib"
+    source = "\n".join(p.read_text() for p in sorted(package.glob("*.js")))
+    assert not [m for m in contract().methods if f'"{m}"' not in source]
+
+
+def test_the_declarations_of_the_node_client_name_everything() -> None:
+    declared = (ROOT / "clients" / "node" / "types" / "protocol.d.ts").read_text()
+    named = [*contract().requests, *contract().notifications, *contract().numbers]
+    members = [p["name"] for m in contract().methods for p in contract().params(m)]
+    assert not [n for n in [*named, *members] if not re.search(rf"\b{re.escape(n)}\b", declared)]
+
+
 def fenced(path: Path, language: str) -> list[tuple[int, str]]:
     """The fenced blocks of a language, with the line each begins at."""
     text = path.read_text()
