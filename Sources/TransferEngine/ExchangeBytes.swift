@@ -9,7 +9,7 @@ final class ExchangeBytes: Sendable {
   private let source: HTTPSource?
   private let target: HTTPTarget?
   private let rates: [RateLimiter]
-  private let count: @Sendable (Int64) -> Void
+  private let count: (@Sendable (Int64) -> Void)?
   private let state = Mutex(State())
 
   private struct State {
@@ -24,7 +24,7 @@ final class ExchangeBytes: Sendable {
     source = nil
     target = nil
     rates = []
-    count = { _ in }
+    count = nil
   }
 
   /// An exchange that moves content, at most as fast as all of `rates` allow; `count` hears of
@@ -41,7 +41,7 @@ final class ExchangeBytes: Sendable {
     self.count = count
   }
 
-  /// Bytes moved by the last attempt.
+  /// Bytes of content moved by the last attempt.
   var moved: Int64 { state.withLock { $0.moved } }
 
   /// The attempt was in vain.
@@ -50,7 +50,7 @@ final class ExchangeBytes: Sendable {
       defer { state.moved = 0 }
       return state.moved
     }
-    if moved != 0 { count(-moved) }
+    if moved != 0 { count?(-moved) }
   }
 
   /// What the client needs to move them.
@@ -62,6 +62,7 @@ final class ExchangeBytes: Sendable {
       slice: { [rates] limit in rates.reduce(limit) { $1.slice(limit: $0) } },
       admit: { [self] in admit($0) },
       moved: { [self] bytes in
+        guard let count else { return }
         state.withLock { $0.moved += bytes }
         count(bytes)
       }
