@@ -247,9 +247,7 @@ def test_a_killed_upload_goes_on_where_it_was(server: Server, spawn: Spawn, requ
     assert server.uploads() == []
 
 
-def test_a_killed_download_goes_on_where_it_was(
-    server: Server, spawn: Spawn, request: Any
-) -> None:
+def test_a_killed_download_goes_on_where_it_was(server: Server, spawn: Spawn, request: Any) -> None:
     first = serve(spawn, server, request.node.name)
     digest = write_file(first.work / "large", 80 * MIB)
     first.call("object/put", ref="large", path="large")
