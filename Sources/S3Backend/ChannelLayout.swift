@@ -62,9 +62,9 @@ enum ChannelLayout {
       default: bytes.append(byte)
       }
     }
-    guard let text = String(validating: bytes, as: UTF8.self), encode(text) == path else {
-      return nil
-    }
+    guard let text = String(validating: bytes, as: UTF8.self),
+      encode(text).utf8.elementsEqual(path.utf8)
+    else { return nil }
     return text
   }
 

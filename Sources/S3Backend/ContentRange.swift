@@ -15,8 +15,10 @@ struct ContentRange: Equatable {
       return nil
     }
     let halves = value.dropFirst(6).split(separator: "/")
-    let ends = (halves.first ?? "").split(separator: "-").compactMap { Int64($0) }
-    guard halves.count == 2, ends.count == 2, ends[0] >= 0, ends[0] <= ends[1], ends[1] < .max
+    let texts = (halves.first ?? "").split(separator: "-", omittingEmptySubsequences: false)
+    let ends = texts.compactMap { Int64($0) }
+    guard halves.count == 2, texts.count == 2, ends.count == 2, ends[0] >= 0, ends[0] <= ends[1],
+      ends[1] < .max
     else { return nil }
     range = ends[0]..<ends[1] + 1
     total = Int64(halves[1])

@@ -92,8 +92,11 @@ struct RangePlan: Sendable, Equatable {
     let mark = "\(Self.firstSize)/\(Self.pieceSize):"
     guard text.hasPrefix(mark) else { return }
     for run in text.dropFirst(mark.count).split(separator: ",") {
-      let ends = run.split(separator: "-").compactMap { Int($0) }
-      guard let start = ends.first, let end = ends.last, start <= end, end < done.count else {
+      let texts = run.split(separator: "-", omittingEmptySubsequences: false)
+      let ends = texts.compactMap { Int($0) }
+      guard ends.count == texts.count, ends.count <= 2, let start = ends.first, let end = ends.last,
+        start <= end, end < done.count
+      else {
         continue
       }
       for piece in start...end { finish(piece) }

@@ -26,6 +26,8 @@ struct S3Download: Backend {
   private var hasStreamed = false
 
   private static let mostChanges = 3
+  /// Behind the end of any object.
+  private static let farthest: Int64 = 1 << 60
   /// What is hashed while nobody notices the time.
   private static let cheapMD5: Int64 = 16 << 20
 
@@ -163,7 +165,10 @@ extension S3Download {
   }
 
   /// Where there is something to go on with, or nothing to fetch, the object is only looked at.
-  private var start: Step { earlier != nil || wanted?.length == 0 ? .look : .first }
+  private var start: Step {
+    let isNothing = wanted?.length == 0 || (wanted?.offset ?? 0) > Self.farthest
+    return earlier != nil || isNothing ? .look : .first
+  }
 
   /// One exchange at a time, except for pieces.
   private mutating func ask(
@@ -355,7 +360,7 @@ extension S3Download {
 
   private func firstRequest() throws(TransferError) -> HTTPRequest {
     let start = wanted?.offset ?? 0
-    var request = try ranged(start..<start.addingReportingOverflow(firstLength).partialValue)
+    var request = try ranged(start..<start + firstLength)
     request.sink = .beginning(limit: Int(firstLength))
     return request
   }

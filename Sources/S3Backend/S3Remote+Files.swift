@@ -17,8 +17,10 @@ extension S3Remote {
     return .ask(request) { response throws(TransferError) in
       let page = try self.page(response)
       let files = page.keys.compactMap { listed -> SharedFile? in
-        guard let path = self.path(ofKey: listed.key), path.hasPrefix(folder + "/"),
-          let file = ChannelLayout.file(below: String(path.dropFirst(folder.count + 1)))
+        guard let path = self.path(ofKey: listed.key), path.utf8.starts(with: (folder + "/").utf8),
+          let file = ChannelLayout.file(
+            below: String(Substring(path.utf8.dropFirst(folder.utf8.count + 1)))
+          )
         else { return nil }
         return SharedFile(
           id: file.id,

@@ -95,7 +95,8 @@ extension S3Remote {
         self.path(ofKey: listed.key).map { ObjectEntry(fullPath: $0, size: listed.size) }
       }
       let prefixes = page.prefixes.compactMap { prefix in
-        prefix.hasSuffix("/") ? self.path(ofKey: String(prefix.dropLast())) : nil
+        prefix.utf8.last == UInt8(ascii: "/")
+          ? self.path(ofKey: String(Substring(prefix.utf8.dropLast()))) : nil
       }
       return .done(
         ObjectPage(items: items, prefixes: prefixes, next: page.next.map(PageToken.wrap))

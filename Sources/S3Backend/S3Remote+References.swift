@@ -27,11 +27,11 @@ extension S3Remote {
 
   /// The key of `bucket/key`.
   private func key(in text: Substring) throws(TransferError) -> String {
-    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.first.map(String.init) == settings.bucket else {
+    let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex
+    guard text[..<slash] == settings.bucket else {
       throw refused("The URL is of another bucket than \(settings.bucket).")
     }
-    return parts.count == 2 ? String(parts[1]) : ""
+    return String(Substring(text.utf8[slash...].dropFirst()))
   }
 
   /// The key of a URL with the bucket in its host or its path; a signature is no part of a name.

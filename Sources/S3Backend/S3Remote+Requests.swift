@@ -39,7 +39,8 @@ extension S3Remote {
     guard KeyRules.isReference(key) else { return nil }
     if settings.prefix.isRoot { return key }
     let root = settings.prefix.fullPath + "/"
-    guard key.utf8.count > root.utf8.count, key.hasPrefix(root) else { return nil }
+    // By bytes: a name may begin with a mark that Swift takes for a part of the slash before it.
+    guard key.utf8.count > root.utf8.count, key.utf8.starts(with: root.utf8) else { return nil }
     return String(key.utf8.dropFirst(root.utf8.count))
   }
 
