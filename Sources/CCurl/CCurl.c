@@ -4,10 +4,13 @@
 #include "CCurl.h"
 #include <dlfcn.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Every function used, by its name without `curl_`; types come from the header.
@@ -84,26 +87,76 @@ CURLcode ccurl_set_prereq_callback(CURL *handle, curl_prereq_callback callback) 
   return curl.easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
 }
 
+static unsigned long identity(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 ? (unsigned long)status.st_ino : 0;
+}
+
 static curl_socket_t open_socket(void *context, curlsocktype purpose,
                                  struct curl_sockaddr *address) {
+  struct ccurl_sockets *sockets = context;
   (void)purpose;
+  if (sockets->count == sockets->room) {
+    int room = sockets->room ? 2 * sockets->room : 32;
+    struct ccurl_socket *open = realloc(sockets->open, (size_t)room * sizeof *open);
+    if (!open) return CURL_SOCKET_BAD;
+    sockets->open = open;
+    sockets->room = room;
+  }
   // libcurl has no close-on-exec before 8.19, and children must not hold our connections open.
   int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   if (fd < 0) return CURL_SOCKET_BAD;
-  ((struct ccurl_socket_counts *)context)->opened++;
+  sockets->open[sockets->count++] = (struct ccurl_socket){fd, identity(fd)};
+  sockets->opened++;
   return fd;
 }
 
-static int close_socket(void *context, curl_socket_t fd) {
-  ((struct ccurl_socket_counts *)context)->closed++;
-  return close(fd);
+void ccurl_prune_sockets(struct ccurl_sockets *sockets) {
+  int kept = 0;
+  for (int i = 0; i < sockets->count; i++) {
+    struct ccurl_socket entry = sockets->open[i];
+    if (identity(entry.number) == entry.identity) sockets->open[kept++] = entry;
+  }
+  sockets->count = kept;
 }
 
-CURLcode ccurl_count_sockets(CURL *handle, struct ccurl_socket_counts *counts) {
+static int close_socket(void *context, curl_socket_t fd) {
+  int code = close(fd);
+  ccurl_prune_sockets(context);
+  return code;
+}
+
+CURLcode ccurl_keep_sockets(CURL *handle, struct ccurl_sockets *sockets) {
   CURLcode code = curl.easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-  if (!code) code = curl.easy_setopt(handle, CURLOPT_OPENSOCKETDATA, counts);
+  if (!code) code = curl.easy_setopt(handle, CURLOPT_OPENSOCKETDATA, sockets);
   if (!code) code = curl.easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
-  return code ? code : curl.easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, counts);
+  return code ? code : curl.easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, sockets);
+}
+
+static int port_of(int (*ask)(int, struct sockaddr *, socklen_t *), int fd) {
+  struct sockaddr_storage address;
+  socklen_t size = sizeof address;
+  if (ask(fd, (struct sockaddr *)&address, &size)) return -1;
+  if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+  return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : -1;
+}
+
+int ccurl_find_socket(const struct ccurl_sockets *sockets, int local_port, int remote_port) {
+  for (int i = 0; i < sockets->count; i++) {
+    int fd = sockets->open[i].number;
+    if (port_of(getsockname, fd) == local_port && port_of(getpeername, fd) == remote_port) return fd;
+  }
+  return -1;
+}
+
+int ccurl_unacknowledged(int socket) {
+  int bytes = 0;
+  return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
+
+void ccurl_drop_unsent(int socket) {
+  struct linger hard = {.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
 }
 
 long ccurl_get_long(CURL *handle, CURLINFO info) {
@@ -118,13 +171,6 @@ void *ccurl_get_pointer(CURL *handle, CURLINFO info) {
   void *value = NULL;
   return curl.easy_getinfo(handle, info, &value) == CURLE_OK ? value : NULL;
 }
-int ccurl_unacknowledged(CURL *handle) {
-  curl_socket_t fd = CURL_SOCKET_BAD;
-  int bytes = 0;
-  if (curl.easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &fd) || fd == CURL_SOCKET_BAD) return 0;
-  return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
-}
-
 CURLM *ccurl_multi_init(void) { return curl.multi_init(); }
 void ccurl_multi_cleanup(CURLM *multi) { curl.multi_cleanup(multi); }
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

@@ -25,8 +25,9 @@ extension CurlExchange {
   }
 
   /// CURLOPT_PREREQFUNCTION: there is a connection, and the request goes out now.
-  static let begin: curl_prereq_callback = { context, _, _, _, _ in
+  static let begin: curl_prereq_callback = { context, _, _, remotePort, localPort in
     guard let exchange = from(context) else { return CURL_PREREQFUNC_ABORT }
+    exchange.ports = (localPort, remotePort)
     exchange.attempts += 1
     exchange.loop.reached(exchange)
     guard exchange.attempts > 1, !exchange.request.isRepeatable else { return CURL_PREREQFUNC_OK }

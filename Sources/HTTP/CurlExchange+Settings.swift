@@ -122,7 +122,7 @@ extension CurlExchange {
     // of CPU with a session, 0.9 without.
     settings.set(pointer: CURLOPT_SHARE, UnsafeMutableRawPointer(loop.share))
     if traffic.options.isFresh { settings.set(CURLOPT_FRESH_CONNECT, 1) }
-    settings.check(ccurl_count_sockets(settings.handle, loop.sockets))
+    settings.check(ccurl_keep_sockets(settings.handle, loop.sockets))
   }
 
   private func setCallbacks(_ settings: inout CurlSettings) {

@@ -29,6 +29,8 @@ final class CurlExchange {
   var failure: TransferError?
   /// How often the request was begun on a connection.
   var attempts = 0
+  /// Of the connection it was begun on last.
+  var ports: (local: Int32, remote: Int32) = (0, 0)
   var received: Int64 = 0
   /// The bytes that `moved` was told of.
   private var told: Int64 = 0
@@ -62,6 +64,13 @@ final class CurlExchange {
   var uploaded: Int64 {
     guard let handle else { return 0 }
     return Int64(ccurl_get_offset(handle, CURLINFO_SIZE_UPLOAD_T))
+  }
+
+  /// The socket it is using; nil while it has no connection.
+  var socket: Int32? {
+    guard attempts > 0 else { return nil }
+    let found = ccurl_find_socket(loop.sockets, ports.local, ports.remote)
+    return found < 0 ? nil : found
   }
 
   /// Whether the whole request may have reached the remote.
@@ -103,7 +112,7 @@ final class CurlExchange {
     let counters = StallWatch.Counters(
       uploaded: uploaded,
       received: received + Int64(head.bytes),
-      unacknowledged: handle.map { ccurl_unacknowledged($0) } ?? 0
+      unacknowledged: socket.map { ccurl_unacknowledged($0) } ?? 0
     )
     guard watch.look(phase, counters, now: now) else { return false }
     failure = .stalled(self)

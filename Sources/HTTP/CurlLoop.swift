@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import TransferModel
 
 /// libcurl's multi handle and every request it has: begun, looked after and ended here.
@@ -9,7 +10,7 @@ final class CurlLoop {
   let share: UnsafeMutableRawPointer
   let userAgent: String
   let trust = TrustStore()
-  let sockets: UnsafeMutablePointer<ccurl_socket_counts>
+  let sockets: UnsafeMutablePointer<ccurl_sockets>
   let buffers = SinkBuffers()
   private(set) var statistics: HTTPStatistics
 
@@ -37,7 +38,7 @@ final class CurlLoop {
     statistics = before
     opensBefore = before.connectionsOpened
     sockets = .allocate(capacity: 1)
-    sockets.initialize(to: ccurl_socket_counts())
+    sockets.initialize(to: ccurl_sockets())
     nextLook = .now
     lastUse = .now
     // Idle ones beyond are closed, the oldest first; by itself it keeps four for each request.
@@ -53,6 +54,7 @@ final class CurlLoop {
     handles = []
     ccurl_multi_cleanup(multi)
     ccurl_share_cleanup(share)
+    free(sockets.pointee.open)
     sockets.deallocate()
   }
 
@@ -69,7 +71,7 @@ final class CurlLoop {
   /// Ends a request early, if it has not ended.
   func cancel(_ id: Int) {
     guard let exchange = exchanges[id] else { return }
-    end(exchange, TransferError(.cancelled, "The request was cancelled."))
+    end(exchange, .cancelledRequest)
     beginNext()
   }
 
@@ -172,6 +174,11 @@ final class CurlLoop {
     statistics.repeated += max(0, exchange.attempts - 1)
     let outcome = exchange.outcome(code)
     if let handle = exchange.handle {
+      // A body that ends early, or that nobody waits for any more: its connection will be closed.
+      let isUseless = sent < exchange.body.length || exchange.failure != nil
+      if isUseless, exchange.body.length > 0, let socket = exchange.socket {
+        ccurl_drop_unsent(socket)
+      }
       exchange.handle = nil
       _ = ccurl_multi_remove_handle(multi, handle)
       // Forgets the exchange, keeps its memory for the next.
@@ -182,13 +189,14 @@ final class CurlLoop {
         ccurl_easy_cleanup(handle)
       }
     }
+    if exchange.attempts == 0 || exchanges.isEmpty { ccurl_prune_sockets(sockets) }
     exchange.release()
     exchange.finished(outcome)
   }
 
   private func count() {
     statistics.connectionsOpened = opensBefore + sockets.pointee.opened
-    statistics.connectionsOpen = sockets.pointee.opened - sockets.pointee.closed
+    statistics.connectionsOpen = Int(sockets.pointee.count)
     statistics.bulk = lanes.bulkInUse
     statistics.calls = lanes.callsInUse
     statistics.polls = lanes.pollsInUse

@@ -173,6 +173,10 @@ final class CurlThread: SerialExecutor {
 }
 
 extension TransferError {
+  static var cancelledRequest: TransferError {
+    TransferError(.cancelled, "The request was cancelled.")
+  }
+
   static var closing: TransferError {
     TransferError(.shuttingDown, "ferry is shutting down; ask again in a new process.")
   }

@@ -59,6 +59,7 @@ package actor HTTPClient {
     _ request: HTTPRequest,
     _ traffic: HTTPTraffic
   ) async throws(TransferError) -> HTTPResponse {
+    if Task.isCancelled { throw .cancelledRequest }
     lastID += 1
     let id = lastID
     let result = await withTaskCancellationHandler {

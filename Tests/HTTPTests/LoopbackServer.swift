@@ -174,6 +174,18 @@ final class Peer {
     try write(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
   }
 
+  /// The client's end.
+  var clientPort: UInt16 {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        _ = getpeername(descriptor, $0, &length)
+      }
+    }
+    return UInt16(bigEndian: address.sin_port)
+  }
+
   /// Reads nothing, and returns when the client is gone.
   func waitUntilClosed() {
     // POLLRDHUP, which Glibc hides behind _GNU_SOURCE.

@@ -106,3 +106,66 @@ final class Kept<Value: Sendable>: Sendable {
 
   var all: [Value] { values.withLock { $0 } }
 }
+
+/// Lets threads and tasks wait until something has happened.
+final class Gate: Sendable {
+  private struct State {
+    var isOpen = false
+    var waiting: [@Sendable () -> Void] = []
+  }
+  private let state = Mutex(State())
+
+  func open() {
+    let waiting = state.withLock { state in
+      state.isOpen = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for tell in waiting { tell() }
+  }
+
+  /// For tasks.
+  func opened() async {
+    await withCheckedContinuation { continuation in
+      whenOpen { continuation.resume() }
+    }
+  }
+
+  /// For threads, which it blocks.
+  func wait() {
+    let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+    sem_init(semaphore, 0, 0)
+    nonisolated(unsafe) let sent = semaphore
+    whenOpen { sem_post(sent) }
+    while sem_wait(semaphore) != 0 {}
+    sem_destroy(semaphore)
+    semaphore.deallocate()
+  }
+
+  private func whenOpen(_ tell: @escaping @Sendable () -> Void) {
+    let isOpen = state.withLock { state in
+      if !state.isOpen { state.waiting.append(tell) }
+      return state.isOpen
+    }
+    if isOpen { tell() }
+  }
+}
+
+extension HTTPRequest {
+  /// A question that is answered in memory.
+  static func get(_ server: LoopbackServer, _ path: String = "/", query: String = "") -> HTTPRequest
+  {
+    HTTPRequest(.get, origin: server.origin, path: path, query: query)
+  }
+
+  /// An upload of the traffic's source.
+  static func put(_ server: LoopbackServer, _ path: String = "/k", count: Int) -> HTTPRequest {
+    HTTPRequest(
+      .put,
+      origin: server.origin,
+      path: path,
+      body: [.source(0..<Int64(count))],
+      lane: .bulk
+    )
+  }
+}

@@ -32,21 +32,34 @@ typedef size_t (*ccurl_bytes_callback)(char *bytes, size_t size, size_t count, v
 CURLcode ccurl_set_bytes_callback(CURL *handle, CURLoption option, ccurl_bytes_callback callback);
 CURLcode ccurl_set_seek_callback(CURL *handle, curl_seek_callback callback);
 CURLcode ccurl_set_prereq_callback(CURL *handle, curl_prereq_callback callback);
-/// Sockets of connections since the beginning.
-struct ccurl_socket_counts {
+/// The sockets of connections: libcurl tells nobody which one a transfer under way uses.
+struct ccurl_sockets {
   long opened;
-  long closed;
+  struct ccurl_socket *open;
+  int count;
+  int room;
 };
-
-/// Has sockets opened with SOCK_CLOEXEC, and counted in `counts`, which outlives the connections.
-CURLcode ccurl_count_sockets(CURL *handle, struct ccurl_socket_counts *counts);
+struct ccurl_socket {
+  int number;
+  /// Tells it from a later one of the same number.
+  unsigned long identity;
+};
+/// Forgets sockets that are closed: of connections that were never made, libcurl does not tell.
+void ccurl_prune_sockets(struct ccurl_sockets *sockets);
+/// Has sockets opened with SOCK_CLOEXEC and entered in `sockets`, which outlives the connections.
+CURLcode ccurl_keep_sockets(CURL *handle, struct ccurl_sockets *sockets);
+/// The open socket between two ports; -1 where there is none.
+int ccurl_find_socket(const struct ccurl_sockets *sockets, int local_port, int remote_port);
+/// Bytes handed to the kernel that the other side has not acknowledged.
+int ccurl_unacknowledged(int socket);
+/// Has the connection reset when it is closed, so that the kernel does not go on sending for minutes
+/// what a remote does not take.
+void ccurl_drop_unsent(int socket);
 
 // curl_easy_getinfo, by the type of the answer; 0 or NULL where there is none.
 long ccurl_get_long(CURL *handle, CURLINFO info);
 curl_off_t ccurl_get_offset(CURL *handle, CURLINFO info);
 void *ccurl_get_pointer(CURL *handle, CURLINFO info);
-/// Bytes handed to the kernel that the other side has not acknowledged; 0 without a connection.
-int ccurl_unacknowledged(CURL *handle);
 
 CURLM *ccurl_multi_init(void);
 void ccurl_multi_cleanup(CURLM *multi);

@@ -1,0 +1,196 @@
+// An S3 server that keeps nothing: bodies are discarded by the kernel, contents are zeros from
+// memory. What a client costs is then what it costs itself.
+//
+//   nullserver [port]     prints "port N", serves 127.0.0.1 until SIGTERM or SIGINT, then prints
+//                         "cpu <user s> <system s> requests <n> in <bytes> out <bytes>"
+//
+// PUT            200 with an ETag                GET, HEAD ../size-<bytes>..  that many zeros, ranged
+// POST ?uploads  an upload id                    GET, HEAD of another key     404 NoSuchKey
+// POST ?uploadId=  a completed upload            DELETE                       204
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { HEAD_SIZE = 64 << 10, BLOCK = 1 << 20 };
+static char zeros[BLOCK];
+static atomic_llong requests, bytes_in, bytes_out;
+
+static int send_all(int fd, const char *bytes, size_t size, int flags) {
+  while (size > 0) {
+    ssize_t sent = send(fd, bytes, size, flags | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return -1;
+    bytes += sent;
+    size -= (size_t)sent;
+  }
+  return 0;
+}
+
+// MSG_TRUNC: TCP drops the bytes without copying them anywhere.
+static int discard(int fd, long long size) {
+  while (size > 0) {
+    ssize_t got = recv(fd, NULL, size > BLOCK ? BLOCK : (size_t)size, MSG_TRUNC);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return -1;
+    size -= got;
+    bytes_in += got;
+  }
+  return 0;
+}
+
+static const char *header(const char *head, const char *name) {
+  size_t length = strlen(name);
+  for (const char *line = strstr(head, "\r\n"); line; line = strstr(line + 2, "\r\n")) {
+    if (strncasecmp(line + 2, name, length) == 0 && line[2 + length] == ':') {
+      const char *value = line + 3 + length;
+      return value + strspn(value, " \t");
+    }
+  }
+  return NULL;
+}
+
+static int answer(int fd, const char *status, const char *fields, const char *body) {
+  char text[4096];
+  int size = snprintf(text, sizeof text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n%s\r\n%s", status,
+                      strlen(body), fields, body);
+  return send_all(fd, text, (size_t)size, 0);
+}
+
+static int answer_contents(int fd, const char *head, long long size, int is_head) {
+  char text[512], content_range[128] = "";
+  const char *range = header(head, "Range");
+  long long first = 0, last = size - 1;
+  if (range) {
+    int found = sscanf(range, "bytes=%lld-%lld", &first, &last);
+    if (found < 1 || first < 0 || first >= size)
+      return answer(fd, "416 Range Not Satisfiable", "", "");
+    if (found < 2 || last >= size) last = size - 1;
+    snprintf(content_range, sizeof content_range, "Content-Range: bytes %lld-%lld/%lld\r\n", first,
+             last, size);
+  }
+  long long left = last - first + 1;
+  int length = snprintf(text, sizeof text,
+                        "HTTP/1.1 %s\r\nContent-Length: %lld\r\n%sETag: \"null-%lld\"\r\n"
+                        "Accept-Ranges: bytes\r\nContent-Type: application/octet-stream\r\n"
+                        "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n\r\n",
+                        range ? "206 Partial Content" : "200 OK", left, content_range, size);
+  if (send_all(fd, text, (size_t)length, is_head || left == 0 ? 0 : MSG_MORE)) return -1;
+  for (; !is_head && left > 0; left -= BLOCK) {
+    size_t part = left > BLOCK ? BLOCK : (size_t)left;
+    if (send_all(fd, zeros, part, 0)) return -1;
+    bytes_out += (long long)part;
+  }
+  return 0;
+}
+
+static int answer_request(int fd, const char *head) {
+  char method[16] = "", target[8192] = "", body[512];
+  if (sscanf(head, "%15s %8191s", method, target) != 2) return -1;
+  const char *xml = "Content-Type: application/xml\r\n";
+  if (strcmp(method, "PUT") == 0) return answer(fd, "200 OK", "ETag: \"null-part\"\r\n", "");
+  if (strcmp(method, "DELETE") == 0) return answer(fd, "204 No Content", "", "");
+  if (strcmp(method, "POST") == 0) {
+    char *query = strchr(target, '?');
+    int is_start = query && (strstr(query, "?uploads") || strstr(query, "&uploads"));
+    const char *name = is_start ? "InitiateMultipartUploadResult" : "CompleteMultipartUploadResult";
+    snprintf(body, sizeof body,
+             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
+             "<%s xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Bucket>b</Bucket><Key>k</Key>"
+             "%s</%s>",
+             name, is_start ? "<UploadId>null-upload</UploadId>" : "<ETag>\"null-0-1\"</ETag>", name);
+    return answer(fd, "200 OK", xml, body);
+  }
+  int is_head = strcmp(method, "HEAD") == 0;
+  const char *size = strstr(target, "size-");
+  if (size) return answer_contents(fd, head, atoll(size + 5), is_head);
+  return answer(fd, "404 Not Found", xml,
+                is_head ? "" : "<Error><Code>NoSuchKey</Code><Message>no such key</Message></Error>");
+}
+
+static void *serve(void *argument) {
+  int fd = (int)(long)argument, on = 1;
+  char *head = malloc(HEAD_SIZE + 1);
+  size_t filled = 0;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  for (;;) {
+    head[filled] = 0;
+    char *end = memmem(head, filled, "\r\n\r\n", 4);
+    if (!end) {
+      ssize_t got = filled < HEAD_SIZE ? recv(fd, head + filled, HEAD_SIZE - filled, 0) : 0;
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      filled += (size_t)got;
+      continue;
+    }
+    end[2] = 0;
+    size_t extra = filled - (size_t)(end + 4 - head);
+    const char *length = header(head, "Content-Length");
+    long long size = length ? atoll(length) : 0;
+    const char *expect = header(head, "Expect");
+    if (expect && send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25, 0)) break;
+    long long here = (long long)extra < size ? (long long)extra : size;
+    bytes_in += here;
+    if (discard(fd, size - here)) break;
+    requests++;
+    if (answer_request(fd, head)) break;
+    filled = extra - (size_t)here;
+    memmove(head, end + 4 + here, filled);
+  }
+  close(fd);
+  free(head);
+  return NULL;
+}
+
+static void *accept_all(void *argument) {
+  int listener = (int)(long)argument;
+  for (;;) {
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    pthread_t thread;
+    if (fd < 0) continue;
+    if (pthread_create(&thread, NULL, serve, (void *)(long)fd) == 0) pthread_detach(thread);
+    else close(fd);
+  }
+  return NULL;
+}
+
+int main(int count, char **words) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, NULL);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  address.sin_port = htons((unsigned short)(count > 1 ? atoi(words[1]) : 0));
+  socklen_t size = sizeof address;
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, signal_number;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(listener, (struct sockaddr *)&address, size) || listen(listener, 1024) ||
+      getsockname(listener, (struct sockaddr *)&address, &size)) {
+    perror("nullserver");
+    return 1;
+  }
+  printf("port %d\n", ntohs(address.sin_port));
+  fflush(stdout);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, accept_all, (void *)(long)listener)) return 1;
+  sigwait(&ends, &signal_number);
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  printf("cpu %.3f %.3f requests %lld in %lld out %lld\n",
+         (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6,
+         (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6, requests, bytes_in,
+         bytes_out);
+  return 0;
+}
