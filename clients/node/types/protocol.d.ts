@@ -346,7 +346,7 @@ export type InitializeResult = {
   };
   remotes: Array<{
     name: string;
-    kind: "local";
+    kind: "local" | "s3";
     capabilities: Array<"objects" | "files" | "channels" | "subscribe" | "filter" | "groups" | "resumable">;
   }>;
   /** The remote used where a call names none. */
