@@ -245,6 +245,8 @@ class Connection:
         """
         call = self._post(method, params or {})
         try:
+            if timeout is None:
+                return await call.future
             await asyncio.wait([call.future], timeout=timeout)
         except asyncio.CancelledError:
             self._cancel(call)

@@ -14,6 +14,10 @@ MAX_DEPTH = 128
 """The deepest nesting the sidecar reads."""
 
 
+_TOO_DEEP = f"the parameters are nested deeper than {MAX_DEPTH}"
+_JSON = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
 class LineSplitter:
     """Cuts a stream of bytes into lines, in time linear in the bytes."""
 
@@ -59,15 +63,17 @@ def encode(message: Any) -> bytes:
     Raises FerryError for what JSON, UTF-8 or the sidecar's bounds cannot hold: refused here, since
     the sidecar could not say which request such a line was.
     """
-    if _deeper(message, MAX_DEPTH):
-        raise _refusal(f"the parameters are nested deeper than {MAX_DEPTH}")
     try:
-        text = json.dumps(message, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-        line = text.encode("utf-8")
+        line = _JSON.encode(message).encode("utf-8")
+    except RecursionError:
+        raise _refusal(_TOO_DEEP) from None
     except UnicodeEncodeError as error:
         raise _refusal(f"a text that is not valid Unicode ({error.reason}): rename it") from error
     except (TypeError, ValueError) as error:
         raise _refusal(f"not JSON: {error}") from error
+    # Few brackets cannot be deep, and to count them takes no time.
+    if line.count(b"{") + line.count(b"[") > MAX_DEPTH and _deeper(message, MAX_DEPTH):
+        raise _refusal(_TOO_DEEP)
     if len(line) > MAX_LINE:
         raise FerryError(
             "ERR_LINE_TOO_LONG",

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import threading
 from collections import deque
-from typing import Callable, Deque, Dict, Mapping, Optional, Sequence, Set, Tuple
+from typing import Callable, Deque, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .errors import BinaryNotFound, ConnectionClosed, ProtocolError
 from .framing import LineSplitter
@@ -47,6 +47,7 @@ class SidecarProcess:
         self._stderr = LineSplitter()
         self._fault: Optional[ProtocolError] = None
         self._stdin: Optional[asyncio.WriteTransport] = None
+        self._unsent: Optional[List[bytes]] = None
         self._ended = asyncio.Event()
         self._open_pipes: Set[str] = {"stdout", "stderr"}
         self._readers: Dict[str, asyncio.BaseTransport] = {}
@@ -101,14 +102,20 @@ class SidecarProcess:
         return not self._ended.is_set()
 
     def write(self, line: bytes) -> None:
-        """Queues a line for stdin."""
+        """Queues a line for stdin: the first of a turn of the loop at once, the others together."""
         if self._stdin is None or self._stdin.is_closing():
             raise ConnectionClosed("the ferry process no longer reads")
-        self._stdin.write(line)
+        if self._unsent is None:
+            self._unsent = []
+            self._stdin.write(line)
+            self._loop.call_soon(self._flush)
+        else:
+            self._unsent.append(line)
 
     def close_stdin(self) -> None:
         """Tells the program that no more comes."""
         if self._stdin is not None:
+            self._flush()
             self._stdin.close()
 
     def signal(self, number: signal.Signals) -> None:
@@ -126,6 +133,11 @@ class SidecarProcess:
             waiter.cancel()
 
     # Bytes and ends, called by the loop
+
+    def _flush(self) -> None:
+        lines, self._unsent = self._unsent, None
+        if lines and self._stdin is not None and not self._stdin.is_closing():
+            self._stdin.write(b"".join(lines))
 
     def _stdout_bytes(self, data: bytes) -> None:
         if self._fault is not None:
