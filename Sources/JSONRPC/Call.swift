@@ -4,13 +4,13 @@ internal import Synchronization
 /// One request that waits for its one reply.
 ///
 /// The first answer wins and later ones are ignored; a call that is let go without any is answered
-/// with an internal error.
+/// with an internal error, unless it is parked (``Connection/park(_:owner:)``).
 package final class Call: Sendable {
   /// The id the host chose.
   package let id: RequestID
 
   private let connection: Connection
-  private let batch: BatchReply?
+  let batch: BatchReply?
   private let state = Mutex(State())
 
   private struct State {
@@ -60,6 +60,17 @@ package final class Call: Sendable {
       return state.isCancelled && !state.isAnswered
     }
     if isCancelled { handler() }
+  }
+
+  /// Counts the request as answered by somebody else from now on; false where it is too late.
+  func letGo() -> Bool {
+    // The handler leaves the lock before it is let go, as in `answer`.
+    let (isOpen, _) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+      guard !state.isAnswered, !state.isCancelled else { return (false, nil) }
+      state.isAnswered = true
+      return (true, state.cancelHandler.take())
+    }
+    return isOpen
   }
 
   /// Tells the handler; nothing happens after an answer or a second time.

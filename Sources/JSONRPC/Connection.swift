@@ -35,13 +35,30 @@ package final class Connection: Sendable {
   private let limits: Limits
   private let trace: Trace?
   private let log: @Sendable (String) -> Void
-  private let inFlight = Monitor([RequestID: WeakCall]())
+  private let inFlight = Monitor(InFlight())
+  private let wake = Mutex<(@Sendable (String) -> Void)?>(nil)
   private let lastInput = Mutex(ContinuousClock.now)
   private let overloaded = Atomic<Int64>(0)
   private let hasToldOfWait = Atomic(false)
 
+  /// Requests that wait for their reply.
+  private struct InFlight {
+    var calls: [RequestID: WeakCall] = [:]
+    /// Those without a call, thousands perhaps: a table of their own with small entries.
+    var parked: [RequestID: ParkedCall] = [:]
+
+    var count: Int { calls.count + parked.count }
+
+    func contains(_ id: RequestID) -> Bool { calls[id] != nil || parked[id] != nil }
+  }
+
   private struct WeakCall {
     weak var call: Call?
+  }
+
+  private struct ParkedCall {
+    let owner: String
+    let batch: BatchReply?
   }
 
   /// Makes a connection that reads nothing yet.
@@ -79,16 +96,51 @@ package final class Connection: Sendable {
 
   /// Cancels every request that waits, as `$/cancelRequest` does.
   package func cancelAll() {
-    for call in inFlight.withLock({ $0.values.compactMap(\.call) }) { call.cancel() }
+    for call in inFlight.withLock({ $0.calls.values.compactMap(\.call) }) { call.cancel() }
   }
 
   /// Blocks until every request has its reply in the outbox.
   /// - Returns: whether they have; false when the deadline passed.
   package func waitUntilAnswered(until deadline: ContinuousClock.Instant) -> Bool {
     inFlight.wait { calls in
-      if calls.isEmpty { return .done(true) }
+      if calls.count == 0 { return .done(true) }
       return .now >= deadline ? .done(false) : .again(until: deadline)
     }
+  }
+}
+
+// MARK: - Parking
+
+extension Connection {
+  /// Lets a call go without an answer: until ``revive(_:_:)`` only its id is kept.
+  ///
+  /// The handler of ``onCancelOfParked(_:)`` is told `owner`.
+  /// - Returns: the ticket to revive it by; nil where it is answered or cancelled already.
+  package func park(_ call: Call, owner: String) -> String? {
+    inFlight.withLock { inFlight in
+      guard call.letGo() else { return nil }
+      inFlight.calls[call.id] = nil
+      inFlight.parked[call.id] = ParkedCall(owner: owner, batch: call.batch)
+      return call.id.text
+    }
+  }
+
+  /// Makes the call again that was parked; `prepare` has it before it can be cancelled.
+  package func revive(_ ticket: String, _ prepare: (Call) -> Void) {
+    let id = RequestID(verbatim: ticket)
+    inFlight.withLock { inFlight in
+      guard let parked = inFlight.parked.removeValue(forKey: id) else { return }
+      let call = Call(id, connection: self, batch: parked.batch)
+      prepare(call)
+      inFlight.calls[id] = WeakCall(call: call)
+    }
+  }
+
+  /// Says who revives a parked call that the host cancels, given its owner.
+  ///
+  /// Called on the reader's thread; the call is cancelled when it returns.
+  package func onCancelOfParked(_ handler: @escaping @Sendable (_ owner: String) -> Void) {
+    wake.withLock { $0 = handler }
   }
 }
 
@@ -183,7 +235,7 @@ extension Connection {
     case .invalid(let error, let id):
       batch?.expect()
       // An id that is in flight belongs to that request's own reply.
-      let isFree = id.map { id in inFlight.withLock { $0[id] == nil } } ?? false
+      let isFree = id.map { id in inFlight.withLock { !$0.contains(id) } } ?? false
       refuse(error, isFree ? id : nil, in: batch)
     }
     return nil
@@ -195,11 +247,11 @@ extension Connection {
     enum Admission {
       case taken(Call), duplicate, overloaded
     }
-    let admission = inFlight.withLock { calls -> Admission in
-      if calls[id] != nil { return .duplicate }
-      if calls.count >= limits.maxInFlight, !always { return .overloaded }
+    let admission = inFlight.withLock { inFlight -> Admission in
+      if inFlight.contains(id) { return .duplicate }
+      if inFlight.count >= limits.maxInFlight, !always { return .overloaded }
       let call = Call(id, connection: self, batch: batch)
-      calls[id] = WeakCall(call: call)
+      inFlight.calls[id] = WeakCall(call: call)
       return .taken(call)
     }
     switch admission {
@@ -220,7 +272,16 @@ extension Connection {
       return true
     }
     // Late, unknown and repeated ones are no errors: they crossed the reply.
-    if let id { inFlight.withLock { $0[id]?.call }?.cancel() }
+    guard let id else { return }
+    call(id)?.cancel()
+    // It may have been parked between the two, too.
+    guard let owner = inFlight.withLock({ $0.parked[id]?.owner }) else { return }
+    wake.withLock { $0 }?(owner)
+    call(id)?.cancel()
+  }
+
+  private func call(_ id: RequestID) -> Call? {
+    inFlight.withLock { $0.calls[id]?.call }
   }
 }
 
@@ -232,15 +293,15 @@ extension Connection {
     if let batch {
       send(batch.add(reply, to: id))
     } else {
-      outbox.reply(reply) { inFlight.change { $0[id] = nil } }
+      outbox.reply(reply) { inFlight.change { $0.calls[id] = nil } }
     }
   }
 
   private func send(_ array: BatchReply.Array?) {
     guard let array else { return }
     outbox.reply(array.bytes) {
-      inFlight.change { calls in
-        for id in array.ids { calls[id] = nil }
+      inFlight.change { inFlight in
+        for id in array.ids { inFlight.calls[id] = nil }
       }
     }
   }

@@ -25,6 +25,9 @@ package struct RequestID: Sendable, Hashable {
     text = String(decoding: node.bytes, as: UTF8.self)
   }
 
+  /// The id with this JSON text, which was one before.
+  init(verbatim text: String) { self.text = text }
+
   /// Compares bytes: the equality of String would take different spellings of é for one.
   package static func == (left: RequestID, right: RequestID) -> Bool {
     left.text.utf8.elementsEqual(right.text.utf8)

@@ -77,6 +77,16 @@ package final class Journal: Sendable {
     queue.ask { then($0?.find(id) ?? .unknown) }
   }
 
+  /// The rows with some numbers, of those that this process owns, in no order.
+  ///
+  /// `then` is called on the journal's thread, in the order of the calls; it must not block.
+  package func rows(
+    _ numbers: [Int64],
+    then: @escaping @Sendable ([JournalRow]) -> Void
+  ) {
+    queue.ask { then($0?.rows(numbers) ?? []) }
+  }
+
   /// The row of an id, of those that this process owns.
   package func row(_ id: TransferID) async -> JournalRow? { await ask { $0.row(id) } ?? nil }
 

@@ -97,6 +97,12 @@ extension JournalFile {
     try database.first("\(Self.selection) WHERE id = ?", .text(id.description)) { row($0) } ?? nil
   }
 
+  /// The rows with a number, which is another process's too where there are several.
+  func rows(number: Int64) throws(SQLiteError) -> [JournalRow] {
+    try database.all("\(Self.selection) WHERE number = ?", .integer(number)) { row($0) }
+      .compactMap { $0 }
+  }
+
   /// The first rows behind a place, in their order; of one state where it is given.
   func rows(
     after cursor: JournalCursor,

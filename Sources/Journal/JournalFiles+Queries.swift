@@ -13,6 +13,18 @@ extension JournalFiles {
     return found ?? nil
   }
 
+  /// The rows with some numbers.
+  func rows(_ numbers: [Int64]) -> [JournalRow] {
+    var rows: [JournalRow] = []
+    _ = attempt { () throws(SQLiteError) -> Void in
+      rows = []
+      for file in self.files {
+        for number in numbers { rows += try file.rows(number: number) }
+      }
+    }
+    return rows
+  }
+
   /// The rows behind a place, of all files in one order.
   func page(after cursor: JournalCursor, limit: Int, state: TransferState?) -> JournalPage {
     var rows: [JournalRow] = []

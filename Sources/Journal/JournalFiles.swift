@@ -74,15 +74,14 @@ final class JournalFiles {
   func ownFile() throws(TransferError) -> JournalFile {
     if let file = files.first {
       if file.claim.isNamed { return file }
-      // Somebody removed the state folder: what would be written now nobody could find.
-      files.removeFirst()
-      return try ownFile()
+      // Somebody removed the state folder: what would be written now nobody could find. What the
+      // file has can still be read and changed.
     }
     try StateFolder.make(folder)
     let claim = try JournalClaim.make(in: folder)
     do throws(SQLiteError) {
       let file = try JournalFile.create(claim, run: run)
-      files.append(file)
+      files.insert(file, at: 0)
       return file
     } catch {
       claim.removeAll()

@@ -81,6 +81,9 @@ package final class Server: Sendable {
           guard let self else { throw TransferError(.shuttingDown, "The server is gone.") }
           return try self.spec(restoring: origin, id: id, root: root)
         },
+        revive: { [connection] engine, ticket, id, remote in
+          engine.revive(ticket, of: id, remote: remote, on: connection)
+        },
         onTrouble: { log.warn($0.message) }
       )
       let sharing = Sharing(engine: engine)
@@ -88,6 +91,9 @@ package final class Server: Sendable {
       return (sharing, true)
     }
     if isNew {
+      connection.onCancelOfParked { [engine = sharing.engine] owner in
+        if let id = TransferID(owner) { engine.load(id) }
+      }
       blocking(for: nil) { await sharing.engine.restore() }
       Notifier(outbox: outbox, sharing: sharing, settings: settings).start()
     }

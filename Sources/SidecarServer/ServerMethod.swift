@@ -93,7 +93,8 @@ extension TransferMethod {
         spec(params, id: options.transferID, origin: origin, server.settings),
         isChosen: options.isChosen,
         for: call,
-        isDetached: options.isDetached
+        isDetached: options.isDetached,
+        on: server.connection
       )
     } catch {
       call.fail(error.rpc())

@@ -9,11 +9,49 @@ extension TransferEngine {
     _ spec: TransferSpec,
     isChosen: Bool,
     for call: Call,
-    isDetached: Bool
+    isDetached: Bool,
+    on connection: Connection
   ) throws(TransferError) {
-    let remote = spec.remote
-    let id = spec.id
-    let waiter = Waiter(isDetached: isDetached) { answer in
+    let waiter = Waiter(call, of: connection, remote: spec.remote, isDetached: isDetached)
+    try submit(spec, isChosen: isChosen, waiter: waiter)
+    withdrawWhenCancelled(waiter, call, from: spec.id)
+  }
+
+  /// Goes on waiting with a request that was parked; nil where it is over.
+  func revive(
+    _ ticket: String,
+    of id: TransferID,
+    remote: String,
+    on connection: Connection
+  ) -> Waiter? {
+    var waiter: Waiter?
+    connection.revive(ticket) { call in
+      let revived = Waiter(call, of: connection, remote: remote, isDetached: false)
+      withdrawWhenCancelled(revived, call, from: id)
+      waiter = revived
+    }
+    return waiter
+  }
+
+  private func withdrawWhenCancelled(_ waiter: Waiter, _ call: Call, from id: TransferID) {
+    // Weak: the engine holds the waiter, the waiter the call, and the call this handler.
+    call.onCancel { [weak waiter] in
+      if let waiter { self.withdraw(waiter, from: id) }
+    }
+  }
+}
+
+extension Waiter {
+  /// A request that waits for a transfer on a remote.
+  fileprivate convenience init(
+    _ call: Call,
+    of connection: Connection,
+    remote: String,
+    isDetached: Bool
+  ) {
+    self.init(isDetached: isDetached) { id in
+      connection.park(call, owner: id.description)
+    } answer: { answer in
       switch answer {
       case .accepted(let id):
         call.succeed { writer in
@@ -26,11 +64,6 @@ extension TransferEngine {
       case .settled(let settlement):
         call.answer(with: settlement, remote: remote)
       }
-    }
-    try submit(spec, isChosen: isChosen, waiter: waiter)
-    // Weak: the engine holds the waiter, the waiter the call, and the call this handler.
-    call.onCancel { [weak waiter] in
-      if let waiter { self.withdraw(waiter, from: id) }
     }
   }
 }

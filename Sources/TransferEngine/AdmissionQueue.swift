@@ -121,6 +121,9 @@ struct AdmissionQueue {
       .waiting[size, default: FIFO()].append(id)
   }
 
+  /// How many of a class wait.
+  func count(_ size: Size, on remote: String) -> Int { remotes[remote]?.count(size) ?? 0 }
+
   /// Takes a waiting transfer out.
   mutating func remove(_ id: TransferID, remote: String, size: Size) {
     remotes[remote]?.waiting[size]?.remove(id)

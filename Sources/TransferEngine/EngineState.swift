@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import TransferModel
 
 /// The engine's table of transfers and what is decided over all of them; guarded by its lock.
@@ -12,12 +13,30 @@ struct EngineState {
   /// Ended transfers that are kept until forgotten.
   static let settledLimit = 1000
 
-  var records: [TransferID: TransferRecord] = [:]
+  /// Unwritten transfers beyond which a request waits: their records are in memory twice.
+  static let unwrittenLimit = 256
+
+  /// Transfers that the journal does not keep, beyond which requests are refused.
+  static let unkeptLimit = 2048
+
+  var records = RecordTable()
+  /// Queued transfers that are no records now.
+  var parked = ParkedTransfers()
+  /// How many of them were left to a later process.
+  var suspendedParked = 0
+  /// New transfers that are not yet written down.
+  private var unwritten: Set<TransferID> = []
+  /// Transfers whose end has not come and which the journal could not keep.
+  private var unkept: Set<TransferID> = []
+  /// The reader, while it waits for room or has waited in vain.
+  private var roomWaiter: DispatchSemaphore?
   var queue: AdmissionQueue
   var lastNumber: Int64 = 0
   /// No queued transfer starts while the host does not read.
   var isHeld = false
   var isShuttingDown = false
+  /// Nothing starts any more.
+  var isEnding = false
   /// Queued and running transfers, and ended ones that are being cleaned up.
   var active = 0
   /// Runs that have moved all their bytes and wait for the remote to confirm.
@@ -46,6 +65,41 @@ struct EngineState {
       remoteConcurrency: concurrency,
       pipe: spec.isStream ? StreamPipe() : nil
     )
+  }
+
+  /// Whether a new transfer may be taken in.
+  enum Room {
+    case some, none
+    /// When this is signalled, or never.
+    case later(DispatchSemaphore)
+  }
+
+  mutating func findRoom() -> Room {
+    if unkept.count >= Self.unkeptLimit { return .none }
+    if unwritten.count < Self.unwrittenLimit { return .some }
+    // One has waited in vain; until there is room nobody else does.
+    if roomWaiter != nil { return .none }
+    let waiter = DispatchSemaphore(value: 0)
+    roomWaiter = waiter
+    return .later(waiter)
+  }
+
+  /// A new transfer is to be written down.
+  mutating func expect(_ id: TransferID) { unwritten.insert(id) }
+
+  /// A new transfer was written down, or the journal has said that it keeps nothing.
+  mutating func written(_ id: TransferID, isKept: Bool) {
+    unwritten.remove(id)
+    if !isKept { unkept.insert(id) }
+    guard unwritten.count <= Self.unwrittenLimit / 2, let waiter = roomWaiter else { return }
+    roomWaiter = nil
+    waiter.signal()
+  }
+
+  /// A transfer has ended, wherever it was written.
+  mutating func noLongerCounts(_ id: TransferID) {
+    written(id, isKept: true)
+    unkept.remove(id)
   }
 
   /// A transfer is no longer queued or running.
@@ -81,7 +135,7 @@ struct EngineState {
     let surplus = settledOrder.count - Self.settledLimit
     var dropped: [TransferRecord] = []
     for id in settledOrder.prefix(surplus) where records[id]?.isForgettable == true {
-      if let record = records.removeValue(forKey: id) { dropped.append(record) }
+      if let record = records.remove(id) { dropped.append(record) }
     }
     settledOrder.removeFirst(surplus)
     return dropped

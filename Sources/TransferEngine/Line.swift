@@ -43,3 +43,5 @@ struct Line<Element> {
     elements[head...].firstIndex(where: fits).map { body(&elements[$0]) }
   }
 }
+
+extension Line: Sendable where Element: Sendable {}

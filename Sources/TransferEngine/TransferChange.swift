@@ -50,6 +50,9 @@ package final class Waiter: Sendable {
   package let isDetached: Bool
   /// Called once, by whoever consumes the changes.
   package let answer: @Sendable (Answer) -> Void
+  /// Lets the request go until `TransferEngine`'s `revive` is given what this returns; nil where
+  /// the request is over.
+  package let park: @Sendable (TransferID) -> String?
 
   /// What a waiter is told.
   package enum Answer: Sendable {
@@ -59,8 +62,13 @@ package final class Waiter: Sendable {
   }
 
   /// Makes a waiter.
-  package init(isDetached: Bool, answer: @escaping @Sendable (Answer) -> Void) {
+  package init(
+    isDetached: Bool,
+    park: @escaping @Sendable (TransferID) -> String?,
+    answer: @escaping @Sendable (Answer) -> Void
+  ) {
     self.isDetached = isDetached
+    self.park = park
     self.answer = answer
   }
 }

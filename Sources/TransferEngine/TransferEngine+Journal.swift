@@ -46,7 +46,8 @@ extension TransferEngine {
     if record.machine.visible.isSettled { forget(state.remember(settled: row.id, as: nil)) }
   }
 
-  private func record(of row: JournalRow) -> TransferRecord? {
+  /// The transfer of a row, as an earlier process left it.
+  func record(of row: JournalRow) -> TransferRecord? {
     do {
       let kept = try row.progress.map { bytes in try RunState(decoding: bytes) }
       let ending = try row.snapshot.map { bytes in try SnapshotCodec.decode(bytes) }
@@ -108,7 +109,11 @@ extension TransferEngine {
         return write(record)
       case .row(let row):
         state.withLock { state in
-          if let old = self.record(of: row) { merge(old, &state) } else { persisted(id, &state) }
+          if let old = self.record(of: row) {
+            merge(old, &state)
+          } else {
+            persisted(id, isKept: false, &state)
+          }
         }
         // What else that process left.
         await restore()
@@ -126,6 +131,7 @@ extension TransferEngine {
   /// Goes on with what an earlier process left of a transfer that was just taken in.
   private func merge(_ old: TransferRecord, _ state: inout EngineState) {
     let id = old.spec.id
+    state.written(id, isKept: true)
     guard var new = state.records[id] else { return journal.write(.forget(id)) }
     var refused = new
     refused.error = .duplicate(id)
@@ -152,7 +158,7 @@ extension TransferEngine {
       Task(executorPreference: pool) { await run.abandon() }
     }
     state.records[id] = new
-    persisted(id, &state)
+    persisted(id, isKept: true, &state)
   }
 
   private func write(_ record: TransferRecord) {
@@ -198,20 +204,26 @@ extension TransferEngine {
   }
 
   private func write(_ row: JournalRow) {
-    journal.write([.add(row)]) { [self] _ in
-      state.withLock { state in persisted(row.id, &state) }
+    journal.write([.add(row)]) { [self] isKept in
+      state.withLock { state in persisted(row.id, isKept: isKept, &state) }
     }
   }
 
   /// A transfer is written down: it is told to whoever wanted only that, and may run.
-  private func persisted(_ id: TransferID, _ state: inout EngineState) {
+  private func persisted(_ id: TransferID, isKept: Bool, _ state: inout EngineState) {
+    state.written(id, isKept: isKept)
     guard var record = state.records[id] else { return journal.write(.forget(id)) }
     record.isPersisted = true
     // One that ended before its row was there has its end written after it.
-    if record.machine.visible.isSettled, !record.isSuspended { persistEnd(of: record) }
+    if record.machine.visible.isSettled {
+      state.noLongerCounts(id)
+      if !record.isSuspended { persistEnd(of: record) }
+    }
     acceptDetached(&record)
     state.records[id] = record
-    if record.machine.visible == .queued { enqueue(record, &state) }
+    if record.machine.visible == .queued, !(isKept && park(record, &state)) {
+      enqueue(record, &state)
+    }
     admit(&state)
   }
 

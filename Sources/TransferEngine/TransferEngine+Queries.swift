@@ -9,7 +9,8 @@ extension TransferEngine {
   package var counts: [TransferState: Int] {
     state.withLock { state in
       var counts = state.ended
-      for record in state.records.values where !record.machine.visible.isSettled {
+      counts[.queued, default: 0] += state.parked.counts.values.reduce(0, +)
+      for record in state.records.all where !record.machine.visible.isSettled {
         counts[record.machine.visible, default: 0] += 1
       }
       return counts
@@ -19,23 +20,31 @@ extension TransferEngine {
   /// Queued and running transfers of each remote.
   package var activity: [String: (queued: Int, running: Int)] {
     state.withLock { state in
-      state.records.values.reduce(into: [:]) { counts, record in
+      var counts: [String: (queued: Int, running: Int)] = [:]
+      for (lane, count) in state.parked.counts {
+        counts[lane.remote, default: (0, 0)].queued += count
+      }
+      for record in state.records.all {
         switch record.machine.visible {
         case .queued: counts[record.spec.remote, default: (0, 0)].queued += 1
         case .running: counts[record.spec.remote, default: (0, 0)].running += 1
         case .paused, .succeeded, .failed, .rejected, .cancelled, .interrupted: break
         }
       }
+      return counts
     }
   }
 
   /// Everything known of a transfer.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func snapshot(of id: TransferID) throws(TransferError) -> TransferSnapshot {
-    guard let snapshot = state.withLock({ $0.records[id]?.snapshot }) else {
-      throw .unknownTransfer(id)
+    let (snapshot, number) = state.withLock { state in
+      (state.records[id]?.snapshot, state.parked.number(of: id))
     }
-    return snapshot
+    if let snapshot { return snapshot }
+    // It stays where it is: asking must not change the order.
+    if let number, let (_, parked) = snapshots(ofParked: [number]).first { return parked }
+    throw .unknownTransfer(id)
   }
 
   /// Transfers in the order they were accepted, of one state or remote where one is given.
@@ -57,26 +66,36 @@ extension TransferEngine {
         field: "/next"
       )
     }
-    let records = state.withLock { state in
-      state.records.values
-        .filter { record in
-          record.number > after && (wanted == nil || record.machine.visible == wanted)
-            && (remote == nil || record.spec.remote == remote)
-        }
-        .sorted { $0.number < $1.number }
+    let (page, parked, hasMore) = state.withLock { state in
+      var places: [(number: Int64, id: TransferID?)] = []
+      for record in state.records.all
+      where record.number > after && (wanted == nil || record.machine.visible == wanted)
+        && (remote == nil || record.spec.remote == remote)
+      {
+        places.append((record.number, record.spec.id))
+      }
+      if wanted == nil || wanted == .queued {
+        places += state.parked.numbers(on: remote).filter { $0 > after }.map { ($0, nil) }
+      }
+      places.sort { $0.number < $1.number }
+      let page = places.prefix(limit)
+      let snapshots = page.compactMap { place in
+        place.id.flatMap { state.records[$0]?.snapshot }.map { (place.number, $0) }
+      }
+      return (snapshots, page.filter { $0.id == nil }.map(\.number), places.count > page.count)
     }
-    let page = records.prefix(limit)
+    let transfers = (page + snapshots(ofParked: parked)).sorted { $0.0 < $1.0 }
     return TransferPage(
-      transfers: page.map(\.snapshot),
-      numbers: page.map(\.number),
-      hasMore: records.count > page.count
+      transfers: transfers.map(\.1),
+      numbers: transfers.map(\.0),
+      hasMore: hasMore
     )
   }
 
   /// Forgets an ended transfer and removes its temporary file.
   /// - Throws: `ERR_UNKNOWN_ID`; `ERR_INVALID_ARGUMENT` while it has not ended.
   package func forget(_ id: TransferID) throws(TransferError) {
-    let result = try state.withLock { state throws(TransferError) -> TransferResult? in
+    let result = try withLoaded(id) { state throws(TransferError) -> TransferResult? in
       guard let record = state.records[id] else { throw .unknownTransfer(id) }
       guard record.machine.visible.isSettled, !record.isEnding else {
         throw TransferError(
@@ -127,7 +146,7 @@ extension TransferEngine {
     of id: TransferID,
     _ direction: TransferDirection
   ) throws(TransferError) -> StreamPipe {
-    let record = try state.withLock { state throws(TransferError) in
+    let record = try withLoaded(id) { state throws(TransferError) in
       guard let record = state.records[id] else { throw .unknownTransfer(id) }
       return record
     }
@@ -149,7 +168,7 @@ extension TransferEngine {
   /// Ends all streams: their host is gone.
   package func failStreams() {
     let pipes = state.withLock { state in
-      state.records.values.filter { !$0.machine.visible.isSettled }.compactMap(\.pipe)
+      state.records.all.filter { !$0.machine.visible.isSettled }.compactMap(\.pipe)
     }
     let error = TransferError(.cancelled, "The host closed its end before the stream was done.")
     for pipe in pipes { pipe.fail(error) }
@@ -158,18 +177,20 @@ extension TransferEngine {
   /// Ends everything that has not ended, and keeps for a later process what it can go on with.
   package func suspendAll() {
     state.withLock { state in
-      for id in state.records.keys {
+      state.isEnding = true
+      for id in state.records.ids {
         guard var record = state.records[id], !record.machine.visible.isSettled else { continue }
         let isStream = record.spec.isStream
         transition(&record, &state) { isStream ? $0.cancel() : $0.suspend() }
         state.records[id] = record
       }
+      suspendParked(&state)
     }
   }
 
   /// How many transfers this process has left to a later one.
   package var suspendedCount: Int {
-    state.withLock { state in state.records.values.count { $0.isSuspended } }
+    state.withLock { state in state.suspendedParked + state.records.all.count { $0.isSuspended } }
   }
 
   /// Writes the journal down and closes everything that was opened.

@@ -21,11 +21,13 @@ extension TransferEngine {
 
   /// Starts queued transfers while slots are free.
   func admit(_ state: inout EngineState) {
+    if state.isEnding { return }
     while !state.isHeld, let id = state.queue.admitNext() {
       guard var record = state.records[id] else { continue }
       transition(&record, &state) { $0.admit() }
       state.records[id] = record
     }
+    loadNext(&state)
   }
 
   private func apply(
@@ -165,16 +167,13 @@ extension TransferEngine {
     _ state: inout EngineState
   ) {
     let id = record.spec.id
+    state.noLongerCounts(id)
     if end == .cancelled {
       state.queue.remove(id, remote: record.spec.remote, size: record.size)
-      record.error = TransferError(
-        .cancelled,
+      let announces = record.spec.announces
+      record.error =
         record.isSuspended
-          ? "The process ends; the transfer can be resumed in the next one."
-          : "The transfer was cancelled."
-      )
-      // What a cancelled send had stored is removed again.
-      record.error?.fileUploaded = record.spec.announces ? false : nil
+        ? .suspended(announces: announces) : .cancelled(announces: announces)
     }
     if let error = record.error { record.pipe?.fail(error) }
     // An earlier process had all of it; what this host has written since nobody reads.
@@ -235,5 +234,21 @@ extension TransferEngine {
       tell.yield(.accepted(record.spec.id, waiter))
     }
     record.waiters.removeAll { $0.isDetached }
+  }
+}
+
+extension TransferError {
+  /// Somebody cancelled it; what a cancelled send had stored is removed again.
+  fileprivate static func cancelled(announces: Bool) -> TransferError {
+    var error = TransferError(.cancelled, "The transfer was cancelled.")
+    error.fileUploaded = announces ? false : nil
+    return error
+  }
+
+  /// The process ends first.
+  static func suspended(announces: Bool) -> TransferError {
+    var error = cancelled(announces: announces)
+    error.message = "The process ends; the transfer can be resumed in the next one."
+    return error
   }
 }

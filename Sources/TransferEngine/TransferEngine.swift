@@ -1,4 +1,5 @@
 package import Configuration
+internal import Dispatch
 internal import Journal
 internal import Synchronization
 package import TransferModel
@@ -23,22 +24,25 @@ package final class TransferEngine: Sendable {
   let environment: RunEnvironment
   let journal: Journal
   let decode: SpecDecoder
+  let revive: WaiterReviver
 
   /// Makes an engine over the configured remotes; no remote is opened before it is used.
   ///
   /// Processes with the same `stateKey` take over from each other; `decode` reads again what an
-  /// earlier one took in; `onTrouble` is told once of each kind of trouble with the journal, and
+  /// earlier one took in, `revive` requests that wait for it; `onTrouble` is told once of each kind of trouble with the journal, and
   /// must not block.
   package init(
     remotes: Remotes,
     configuration: Configuration,
     stateKey: String,
     decode: @escaping SpecDecoder,
+    revive: @escaping WaiterReviver,
     onTrouble: @escaping @Sendable (TransferError) -> Void
   ) {
     (changes, tell) = AsyncStream.makeStream(of: TransferChange.self)
     self.remotes = remotes
     self.decode = decode
+    self.revive = revive
     environment = RunEnvironment(configuration: configuration, pool: pool)
     journal = Journal(
       stateDirectory: configuration.stateDirectory,
@@ -55,7 +59,10 @@ package final class TransferEngine: Sendable {
   /// transfer: its end comes by `changes` like every other.
   /// An id that the host chose may be known to another process (`isChosen`).
   ///
-  /// - Throws: `ERR_DUPLICATE_TRANSFER`, `ERR_SHUTTING_DOWN`, `ERR_CONFIG`.
+  /// Where many are yet to be written down, the calling thread waits for that, 2 s at most.
+  ///
+  /// - Throws: `ERR_DUPLICATE_TRANSFER`, `ERR_SHUTTING_DOWN`, `ERR_CONFIG`; `ERR_OVERLOADED` where
+  ///   the journal is too slow or keeps nothing and too many wait.
   package func submit(
     _ spec: TransferSpec,
     isChosen: Bool,
@@ -66,7 +73,8 @@ package final class TransferEngine: Sendable {
     let intake = Intake(limits: limits).inspect(spec)
     var spec = spec
     spec.origin.sourceIdentity = intake.sourceIdentity
-    let new = try state.withLock { state throws(TransferError) -> TransferRecord? in
+    try waitForRoom()
+    let new = try withLoaded(spec.id) { state throws(TransferError) -> TransferRecord? in
       if state.isShuttingDown {
         throw TransferError(.shuttingDown, "Ferry is shutting down and takes no new work.")
       }
@@ -126,6 +134,21 @@ package final class TransferEngine: Sendable {
     }
   }
 
+  private func waitForRoom() throws(TransferError) {
+    switch state.withLock({ $0.findRoom() }) {
+    case .some: return
+    case .later(let room) where room.wait(timeout: .now() + .seconds(2)) == .success: return
+    case .later, .none:
+      var error = TransferError(
+        .overloaded,
+        "Too many transfers wait that cannot be written below stateDir; see stderr, and try again "
+          + "when some have ended."
+      )
+      error.retryAfterMs = 250
+      throw error
+    }
+  }
+
   private func join(
     _ spec: TransferSpec,
     _ waiter: Waiter,
@@ -168,6 +191,7 @@ package final class TransferEngine: Sendable {
     record.isDetached = waiter.isDetached
     state.active += 1
     guard let rejection else {
+      state.expect(record.spec.id)
       state.records[record.spec.id] = record
       return record
     }
@@ -182,7 +206,7 @@ package final class TransferEngine: Sendable {
     on id: TransferID,
     _ event: (inout TransferMachine) -> TransferMachine.Action
   ) throws(TransferError) -> TransferState {
-    try state.withLock { state throws(TransferError) in
+    try withLoaded(id) { state throws(TransferError) in
       guard var record = state.records[id] else { throw .unknownTransfer(id) }
       // Its end must be told before anything new begins.
       guard !record.isEnding else { return record.machine.visible }

@@ -139,3 +139,54 @@ def test_thousands_of_small_files_do_not_flood(spawn: Spawn) -> None:
         ferry.result(put)
     progress = sum(m.get("method") == "progress" for m in ferry.received)
     assert progress <= count
+
+
+@pytest.mark.parametrize("detach", [False, True])
+def test_a_long_queue_costs_little_and_loses_nothing(spawn: Spawn, detach: bool) -> None:
+    ferry = spawn()
+    write_file(ferry.work / "big.bin", 4 * MIB)
+    ferry.call("limits/set", uploadRate=1 << 16, concurrency=1)
+    ferry.call("object/put", ref="big", path="big.bin", transferId="big", detach=True)
+    before = ferry.resident
+    count = 3_000
+    puts = [
+        ferry.start(
+            "object/put", ref=f"q/{i}", text=f"{i:04}" * 900, transferId=f"{i}", detach=detach
+        )
+        for i in range(count)
+    ]
+    # One file runs, so all of them wait.
+    assert ferry.call("server/stats")["transfers"]["queued"] == count
+    assert ferry.call("transfer/get", transferId="2000")["state"] == "queued"
+    listed = ferry.call("transfer/list", state="queued", limit=20, next=None)
+    assert [t["transferId"] for t in listed["transfers"]] == [f"{i}" for i in range(20)]
+    grown = ferry.resident - before
+    assert grown < 8 * MIB, f"{grown >> 10} KiB more"
+    assert ferry.call("transfer/cancel", transferId="2001")["state"] == "cancelled"
+    assert ferry.call("transfer/pause", transferId="2002")["state"] == "paused"
+    ferry.notify("$/cancelRequest", id=puts[2003])
+    assert ferry.error("object/put", ref="q/2004", text="other", transferId="2004").code == (
+        "ERR_DUPLICATE_TRANSFER"
+    )
+    again = ferry.start("object/put", ref="q/2005", text="2005" * 900, transferId="2005")
+    ferry.call("limits/set", uploadRate=None, concurrency=4)
+    assert ferry.result(again)["metadata"]["size"] == 3600
+    cancelled = {2001} if detach else {2001, 2003}
+    for i in range(count):
+        if i == 2002:
+            ferry.call("transfer/resume", transferId="2002")
+        if detach:
+            assert ferry.result(puts[i])["transferId"] == f"{i}"
+        elif i in cancelled:
+            assert ferry.reply(puts[i])["error"]["data"]["code"] == "ERR_CANCELLED"
+        else:
+            assert ferry.result(puts[i])["metadata"]["size"] == 3600
+    # Nothing is left when the reply comes, and every end was told before it.
+    summary = ferry.call("shutdown")
+    ends = {
+        m["params"]["transferId"]: m["method"]
+        for m in ferry.received
+        if m.get("method") in ("uploaded", "cancelled")
+    }
+    assert len(ends) == count + 1, summary
+    assert {int(i) for i, end in ends.items() if end == "cancelled"} == cancelled

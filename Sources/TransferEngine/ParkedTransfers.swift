@@ -1,0 +1,101 @@
+internal import TransferModel
+
+/// Queued transfers whose record is in the journal alone, first in, first out; a value without I/O.
+///
+/// Thousands may wait here, so each is a few dozen bytes.
+struct ParkedTransfers {
+  /// Those that wait for the same kind of slot.
+  struct Lane: Hashable {
+    var remote: String
+    var size: AdmissionQueue.Size
+  }
+
+  /// What the journal's row of a transfer does not tell.
+  struct Entry {
+    /// The row's.
+    var number: Int64
+    /// What the request is revived by that waits for it, if one does.
+    var ticket: String?
+    var isDetached: Bool
+    var reportsProgress: Bool
+    var announces: Bool
+  }
+
+  private struct Queue {
+    var entries: [TransferID: Entry] = [:]
+    /// Numbers in the order of their turns; those of entries that are gone are skipped.
+    var turns = Line<Int64>()
+    var isLoading = false
+  }
+
+  private var queues: [Lane: Queue] = [:]
+
+  /// How many there are in each lane.
+  var counts: [Lane: Int] { queues.mapValues(\.entries.count) }
+
+  func isEmpty(_ lane: Lane) -> Bool { queues[lane]?.entries.isEmpty ?? true }
+
+  /// The number of a transfer; nil where it is not parked.
+  func number(of id: TransferID) -> Int64? {
+    for queue in queues.values {
+      if let entry = queue.entries[id] { return entry.number }
+    }
+    return nil
+  }
+
+  /// The numbers of all, or of one remote's, in no order.
+  func numbers(on remote: String? = nil) -> [Int64] {
+    queues.filter { remote == nil || $0.key.remote == remote }
+      .flatMap { $0.value.entries.values.map(\.number) }
+  }
+
+  mutating func append(_ id: TransferID, _ entry: Entry, to lane: Lane) {
+    queues[lane, default: Queue()].entries[id] = entry
+    queues[lane]?.turns.append(entry.number)
+  }
+
+  /// Takes a transfer out; nil where none with this id and number is parked.
+  mutating func remove(_ id: TransferID, number: Int64) -> Entry? {
+    for lane in queues.keys where queues[lane]?.entries[id]?.number == number {
+      return queues[lane]?.entries.removeValue(forKey: id)
+    }
+    return nil
+  }
+
+  /// The numbers whose turn is next, at most `limit`; none while those of the turn before load.
+  mutating func startLoading(_ lane: Lane, limit: Int) -> [Int64] {
+    guard let queue = queues[lane], !queue.isLoading, !queue.entries.isEmpty else { return [] }
+    queues[lane]?.isLoading = true
+    var numbers: [Int64] = []
+    while numbers.count < limit, let number = queues[lane]?.turns.popFirst() {
+      numbers.append(number)
+    }
+    return numbers
+  }
+
+  mutating func endLoading(_ lane: Lane) {
+    queues[lane]?.isLoading = false
+    // Gives the room of a long queue back.
+    if isEmpty(lane) { queues[lane] = nil }
+  }
+
+  /// Takes all out.
+  mutating func removeAll() -> [(id: TransferID, Entry, Lane)] {
+    defer { queues = [:] }
+    // In the order they came.
+    return queues.flatMap { lane, queue in queue.entries.map { ($0.key, $0.value, lane) } }
+      .sorted { $0.1.number < $1.1.number }
+  }
+
+  /// Takes out those with these numbers that are still here.
+  mutating func removeAll(_ numbers: Set<Int64>) -> [(id: TransferID, Entry, Lane)] {
+    var removed: [(id: TransferID, Entry, Lane)] = []
+    for (lane, queue) in queues {
+      for (id, entry) in queue.entries where numbers.contains(entry.number) {
+        removed.append((id, entry, lane))
+        queues[lane]?.entries[id] = nil
+      }
+    }
+    return removed
+  }
+}

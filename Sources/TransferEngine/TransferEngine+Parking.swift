@@ -1,0 +1,201 @@
+internal import Dispatch
+internal import Journal
+internal import Synchronization
+package import TransferModel
+
+/// How a request that was let go while its transfer was parked waits again; nil where it is over.
+///
+/// - Parameters: the engine, what `Waiter.park` returned, the transfer and its remote.
+package typealias WaiterReviver =
+  @Sendable (TransferEngine, _ ticket: String, TransferID, _ remote: String) -> Waiter?
+
+/// A long queue is kept in the journal.
+extension TransferEngine {
+  /// So many queued transfers of a lane are kept in memory; half of them left, more are loaded.
+  private static let nearLimit = 64
+
+  /// Keeps a queued transfer in the journal alone, if many wait before it.
+  ///
+  /// - Returns: false where it must stay in memory.
+  func park(_ record: TransferRecord, _ state: inout EngineState) -> Bool {
+    let lane = record.lane
+    guard record.isParkable,
+      state.queue.count(lane.size, on: lane.remote) >= Self.nearLimit || !state.parked.isEmpty(lane)
+    else { return false }
+    let id = record.spec.id
+    let waiter = record.waiters.first
+    let ticket = waiter?.park(id)
+    // Cancelled at this moment: its handler needs the record.
+    if waiter != nil, ticket == nil { return false }
+    let entry = ParkedTransfers.Entry(
+      number: record.number,
+      ticket: ticket,
+      isDetached: record.isDetached,
+      reportsProgress: record.spec.reportsProgress,
+      announces: record.spec.announces
+    )
+    state.parked.append(id, entry, to: lane)
+    state.records[id] = nil
+    return true
+  }
+
+  /// Loads the next transfers of lanes that soon have none in memory.
+  func loadNext(_ state: inout EngineState) {
+    for lane in state.parked.counts.keys
+    where state.queue.count(lane.size, on: lane.remote) < Self.nearLimit / 2 {
+      let numbers = state.parked.startLoading(lane, limit: Self.nearLimit)
+      if numbers.isEmpty { continue }
+      journal.rows(numbers) { [self] rows in
+        enter(numbers, rows) { state in
+          state.parked.endLoading(lane)
+          admit(&state)
+        }
+      }
+    }
+  }
+
+  /// Brings a parked transfer back into memory; blocks the calling thread while the journal reads.
+  ///
+  /// Not to be called on the journal's thread.
+  package func load(_ id: TransferID) {
+    guard let number = state.withLock({ $0.parked.number(of: id) }) else { return }
+    let isDone = DispatchSemaphore(value: 0)
+    journal.rows([number]) { [self] rows in
+      enter([number], rows) { _ in }
+      isDone.signal()
+    }
+    isDone.wait()
+  }
+
+  /// Looks at a transfer, or changes it, in memory; blocks the calling thread as `load` does.
+  func withLoaded<Value>(
+    _ id: TransferID,
+    _ body: (inout EngineState) throws(TransferError) -> Value
+  ) throws(TransferError) -> Value {
+    while true {
+      let value = try state.withLock { state throws(TransferError) -> Value? in
+        state.parked.number(of: id) == nil ? try body(&state) : nil
+      }
+      if let value { return value }
+      load(id)
+    }
+  }
+
+  /// Suspends all that is parked; a later process finds the rows.
+  func suspendParked(_ state: inout EngineState) {
+    for (id, entry, lane) in state.parked.removeAll() {
+      state.suspendedParked += 1
+      end(id, entry, lane, .cancelled(.suspended(announces: entry.announces)), &state)
+    }
+  }
+
+  /// What the journal says of parked transfers, as snapshots with their numbers.
+  ///
+  /// Blocks the calling thread while the journal reads.
+  func snapshots(ofParked numbers: [Int64]) -> [(number: Int64, TransferSnapshot)] {
+    if numbers.isEmpty { return [] }
+    let found = Mutex<[JournalRow]>([])
+    let isDone = DispatchSemaphore(value: 0)
+    // Both outlive the call: it waits for them.
+    withExtendedLifetime(found) {
+      journal.rows(numbers) { rows in
+        found.withLock { $0 = rows }
+        isDone.signal()
+      }
+      isDone.wait()
+    }
+    return found.withLock { $0 }.compactMap { row in
+      // It may have gone on meanwhile.
+      if let snapshot = state.withLock({ $0.records[row.id]?.snapshot }) {
+        return (row.number, snapshot)
+      }
+      guard var record = record(of: row) else { return nil }
+      record.machine = TransferMachine()
+      return (row.number, record.snapshot)
+    }
+  }
+
+  /// Enters transfers that were loaded; one whose row is gone has failed.
+  private func enter(
+    _ numbers: [Int64],
+    _ rows: [JournalRow],
+    _ then: (inout EngineState) -> Void
+  ) {
+    let records = rows.compactMap { record(of: $0) }
+    state.withLock { state in
+      for record in records { enter(record, &state) }
+      let missing = Set(numbers).subtracting(records.map(\.number))
+      if !missing.isEmpty { lose(missing, &state) }
+      then(&state)
+    }
+  }
+
+  private func enter(_ loaded: TransferRecord, _ state: inout EngineState) {
+    var record = loaded
+    let id = record.spec.id
+    guard let entry = state.parked.remove(id, number: record.number) else { return }
+    record.machine = TransferMachine()
+    record.kept = nil
+    record.isDetached = entry.isDetached
+    record.spec.reportsProgress = entry.reportsProgress
+    record.waiters = [waiter(of: entry, id, on: record.spec.remote)].compactMap { $0 }
+    state.records[id] = record
+    enqueue(record, &state)
+  }
+
+  /// Tells the end of transfers that the journal has lost, with what they were to do.
+  private func lose(_ numbers: Set<Int64>, _ state: inout EngineState) {
+    let error = TransferError(
+      .unknown,
+      "The journal in stateDir was damaged or removed while the transfer was queued; send it again."
+    )
+    for (id, entry, lane) in state.parked.removeAll(numbers) {
+      end(id, entry, lane, .failed(error), &state)
+    }
+  }
+
+  /// Tells an end without the record.
+  private func end(
+    _ id: TransferID,
+    _ entry: ParkedTransfers.Entry,
+    _ lane: ParkedTransfers.Lane,
+    _ outcome: TransferSettlement.Outcome,
+    _ state: inout EngineState
+  ) {
+    var isResumable = false
+    var end = TransferState.failed
+    if case .cancelled = outcome { (isResumable, end) = (true, .cancelled) }
+    let settlement = TransferSettlement(
+      id: id,
+      remote: lane.remote,
+      outcome: outcome,
+      isResumable: isResumable,
+      loaded: 0,
+      total: nil,
+      attempt: 1,
+      slot: ProgressSlot(id: id, direction: .upload, total: nil)
+    )
+    tell.yield(.settled(settlement, [waiter(of: entry, id, on: lane.remote)].compactMap { $0 }))
+    state.count(ended: end)
+    state.leaveActive()
+  }
+
+  private func waiter(
+    of entry: ParkedTransfers.Entry,
+    _ id: TransferID,
+    on remote: String
+  ) -> Waiter? {
+    entry.ticket.flatMap { revive(self, $0, id, remote) }
+  }
+}
+
+extension TransferRecord {
+  /// Where it waits.
+  var lane: ParkedTransfers.Lane { .init(remote: spec.remote, size: size) }
+
+  /// Whether the journal's row, and what an `Entry` has, is all there is to it.
+  fileprivate var isParkable: Bool {
+    machine.state == .queued(attempt: 1, begun: false) && waiters.count <= 1 && pipe == nil
+      && kept == nil && run == nil
+  }
+}
