@@ -7,7 +7,7 @@ internal import TransferModel
 /// The steps of an upload: source → staged content → object or file.
 extension TransferRun {
   /// Files up to so many bytes are read once, hashed and written; larger ones are copied by the
-  /// kernel while a second thread hashes them.
+  /// kernel while other threads hash them.
   private static let bufferedLimit: Int64 = 256 << 10
 
   /// Finds out how far an earlier process came, and takes up what it staged.
@@ -191,8 +191,8 @@ extension TransferRun {
     while offset < source.size {
       let length = try await slice(of: source.size - offset)
       let range = offset..<offset + Int64(length)
-      // The pages just read are hashed by a second thread while this one has them copied.
-      async let hashing = hasher?.update(from: source.number, in: range)
+      // The pages just read are hashed by other threads while this one has them copied.
+      async let hashing = hasher?.updateInParallel(from: source.number, in: range)
       let copied = Result { () throws(TransferError) in
         try copy.copySlice(
           from: source.number,
