@@ -29,6 +29,18 @@ enum ChannelLayout {
     return (id, name)
   }
 
+  /// The name of a file by its whole path; nil for what is no file of ours.
+  static func name(ofFileAt path: String) -> String? {
+    let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+    // A channel can have any number of components, and `files` can be among them.
+    for index in components.indices.dropFirst(2) where components[index] == "files" {
+      let channel = components[1..<index].joined(separator: "/")
+      let rest = components[(index + 1)...].joined(separator: "/")
+      if decode(channel) != nil, let file = file(below: rest) { return file.name }
+    }
+    return nil
+  }
+
   /// One or more components that stand for a text.
   static func encode(_ text: String) -> String {
     var components: [[UInt8]] = []

@@ -10,6 +10,8 @@ struct S3Download: Backend {
   private let remote: S3Remote
   /// Of the object, below the remote's root.
   private let path: String
+  /// What a channel's file is called; nil for an object.
+  private let fileName: String?
   private let wanted: ByteRange?
   private let target: TransferTarget
   private var step = Step.identify
@@ -67,11 +69,13 @@ struct S3Download: Backend {
   init(
     _ remote: S3Remote,
     path: String,
+    fileName: String? = nil,
     range: ByteRange?,
     target: TransferTarget
   ) throws(TransferError) {
     self.remote = remote
     self.path = path
+    self.fileName = fileName
     wanted = range
     self.target = target
     let key = try remote.key(path)
@@ -125,7 +129,7 @@ struct S3Download: Backend {
       case .targetOpened(let isKept): opened(isKept: isKept)
       case .written: written()
       case .targetFinished(var download):
-        download.metadata = object?.metadata
+        if fileName == nil { download.metadata = object?.metadata }
         step = .done(.downloaded(download))
       case .recovered, .staged, .filled, .objectPublished, .filePublished, .announced, .opened,
         .delivered, .sourceOpened, .remembered:
@@ -249,7 +253,9 @@ extension S3Download {
     let size = response.isCut ? nil : Int64(response.body.count)
     try describe(try remote.metadata(of: path, response, size: size), response)
     guard let object else { return }
-    if !response.isCut { return step = .open(Array(response.body[object.range.asIndices])) }
+    if object.range.upperBound <= Int64(response.body.count) {
+      return step = .open(Array(response.body[object.range.asIndices]))
+    }
     guard isFile, object.range == 0..<object.metadata.size else {
       throw TransferError(
         .unsupported,
@@ -337,7 +343,7 @@ extension S3Download {
     let isCheap = isWhole && sha256 == nil && object.metadata.size <= Self.cheapMD5
     return IncomingContent(
       size: Int64(object.range.count),
-      name: object.metadata.name,
+      name: fileName ?? object.metadata.name,
       identity: "\(object.metadata.etag) \(object.metadata.size)",
       sha256: sha256,
       md5: isCheap ? object.metadata.md5 : nil
@@ -361,7 +367,8 @@ extension S3Download {
   private func firstRequest() throws(TransferError) -> HTTPRequest {
     let start = wanted?.offset ?? 0
     var request = try ranged(start..<start + firstLength)
-    request.sink = .beginning(limit: Int(firstLength))
+    // More than was asked for comes from servers that know no ranges.
+    request.sink = .beginning(limit: Int(RangePlan.firstSize))
     return request
   }
 

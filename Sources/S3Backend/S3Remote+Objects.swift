@@ -207,22 +207,32 @@ extension S3Remote {
       let path = get.reference.fullPath
       return try S3Download(self, path: path, range: get.range, target: get.target)
     case .downloadFile(let download):
-      let path = try path(of: download.locator)
-      return try S3Download(self, path: path, range: nil, target: download.target)
+      let (path, name) = try file(download.locator)
+      return try S3Download(
+        self,
+        path: path,
+        fileName: name,
+        range: nil,
+        target: download.target
+      )
     case .putObject, .sendFile: preconditionFailure("an upload is no download")
     }
   }
 
-  private func path(of locator: FileLocator) throws(TransferError) -> String {
+  /// Where a file lies and what it is called.
+  private func file(
+    _ locator: FileLocator
+  ) throws(TransferError) -> (path: String, name: String) {
     switch locator {
     case .key(let channel, let id, let name):
-      return try filePath(channel: channel, id: id, name: name)
+      return (try filePath(channel: channel, id: id, name: name), name)
     case .url(let url):
       let reference = try reference(url)
       guard !reference.isRoot else {
         throw TransferError(.invalidArgument, "The URL is of no file.", field: "/url")
       }
-      return reference.fullPath
+      let path = reference.fullPath
+      return (path, ChannelLayout.name(ofFileAt: path) ?? reference.name)
     case .message:
       throw TransferError(
         .unsupported,

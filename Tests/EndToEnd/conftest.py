@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 from sidecar import BINARY, TIMEOUT, Sidecar, environment
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "Emulators"))
 
 Spawn = Callable[..., Sidecar]
 

@@ -33,6 +33,9 @@ struct NamesTests {
     let file = try #require(ChannelLayout.file(below: String(path.dropFirst(folder.count))))
     #expect(file.id == "id1")
     #expect(file.name.utf8.elementsEqual(name.utf8))
+    #expect(ChannelLayout.name(ofFileAt: path)?.utf8.elementsEqual(name.utf8) == true)
+    let ofFiles = ChannelLayout.path(channel: "files", id: "files", name: name)
+    #expect(ChannelLayout.name(ofFileAt: ofFiles)?.utf8.elementsEqual(name.utf8) == true)
   }
 
   @Test("Different names have different paths")

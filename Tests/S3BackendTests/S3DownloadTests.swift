@@ -484,7 +484,13 @@ struct S3DownloadTests {
     _ = try talk.exchange("GET /b/channels/c/files/1/a%20b")
     let url = "http://127.0.0.1:9000/b/channels/c/files/1/a%20b?X-Amz-Signature=1"
     talk = Conversation(backend: try remote.download(spec(.url(url))))
-    _ = try talk.exchange("GET /b/channels/c/files/1/a%20b")
+    try talk.ask("GET /b/channels/c/files/1/a%20b", bytes(0..<5, of: 5))
+    guard case .content(.openTarget(let incoming)) = talk.backend.next() else { return }
+    #expect(incoming.name == "a b")
+    talk.backend.receive(.targetOpened(isKept: false))
+    talk.perform(.write(sevens(5), at: 0), .written)
+    talk.perform(.finishTarget, .targetFinished(Self.finished))
+    #expect(try talk.result() == .downloaded(Self.finished), "a file has no metadata of an object")
     #expect(throws: TransferError.self) {
       try remote.download(spec(.message(channel: "c", Timetoken(1))))
     }
