@@ -114,7 +114,7 @@ export class Connection {
 
   /** Ends the sidecar: `shutdown`, end of stdin, SIGTERM, SIGKILL, reading on throughout. */
   close(mode = "drain") {
-    this.#closing ??= this.#descend(mode);
+    this.#closing ??= Promise.resolve().then(() => this.#descend(mode));
     return this.#closing;
   }
 
@@ -208,11 +208,15 @@ export class Connection {
     this.hold();
   }
 
+  /** Whether there is something to wait for. */
+  get busy() {
+    return this.#calls.size + this.#active.size + this.subscriptions.size > 0;
+  }
+
   /** Keeps the host's event loop going as long as there is something to wait for. */
   hold() {
     if (!this.#process.alive) return;
-    const busy = this.#calls.size + this.#active.size + this.subscriptions.size > 0;
-    const held = this.#held === "auto" ? busy : this.#held;
+    const held = this.#held === "auto" ? this.busy : this.#held;
     this.#process.hold(held || this.#closing !== undefined);
   }
 
@@ -326,9 +330,10 @@ export class Connection {
 
 const connections = new Set();
 
-// The host has nothing more to do: its sidecars, idle as they are, end in good order.
+// The host has nothing more to do: its sidecars end in good order. One that was let go of although
+// work is open does not make the host wait for that.
 process.on("beforeExit", () => {
-  for (const connection of connections) connection.close();
+  for (const connection of connections) connection.close(connection.busy ? "now" : "drain");
 });
 
 function abortion(what, reason) {

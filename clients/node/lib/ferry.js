@@ -19,13 +19,14 @@ export class Ferry {
 
   /** Starts a sidecar; see the type StartOptions. */
   static async start(options = {}) {
-    const ferry = new Ferry(options);
-    await ferry.#connection.open();
-    return ferry;
+    const connection = new Connection(options);
+    await connection.open();
+    return new Ferry(connection);
   }
 
-  constructor(options) {
-    this.#connection = new Connection(options);
+  constructor(connection) {
+    if (!(connection instanceof Connection)) throw new TypeError("use await Ferry.start(options)");
+    this.#connection = connection;
     if (Symbol.asyncDispose) this[Symbol.asyncDispose] = () => this.close();
   }
 

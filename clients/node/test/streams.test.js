@@ -176,6 +176,16 @@ test("a source lets go when its transfer ends early", async (t) => {
   assert.ok(endless.destroyed);
 });
 
+test("a detached transfer is aborted although its request may be answered already", async (t) => {
+  const f = await start(t, realOptions(t));
+  const abort = new AbortController();
+  const endless = new Readable({ read() {} });
+  const handle = f.put(endless, "s", { detach: true, signal: abort.signal });
+  abort.abort();
+  await assert.rejects(handle, TransferCancelled);
+  assert.equal((await f.transfer(handle.transferId)).state, "cancelled");
+});
+
 test("what the sidecar refuses ends the transfer with its reason", async (t) => {
   const f = await start(t, fakeOptions(t));
   const sent = f.send(Readable.from([Buffer.from("a")]), { channel: "full", name: "n" });

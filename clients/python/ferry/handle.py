@@ -281,7 +281,8 @@ class TransferHandle(Generic[R]):
 
     def _cancel_soon(self) -> None:
         connection, call = self._connection, self._call
-        if call is not None and not call.future.done():
+        # A detached transfer outlives its request.
+        if call is not None and not call.future.done() and not self._settled_by_event:
             connection._cancel(call)
         else:
             with contextlib.suppress(FerryError):

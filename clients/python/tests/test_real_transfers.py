@@ -173,3 +173,23 @@ def test_inline_content_over_the_line_says_where_to_go_instead(real):
             assert "use a path, a temporary file or a stream" in refused.value.message
 
     asyncio.run(run())
+
+
+async def endless():
+    await asyncio.Event().wait()
+    yield b""
+
+
+def test_a_detached_transfer_is_cancelled_although_its_request_may_be_answered(real):
+    async def run():
+        async with ferry.Ferry(**real()) as f:
+            handle = f.put(endless(), "s", detach=True)
+            task = asyncio.ensure_future(handle.result())
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            with pytest.raises(ferry.TransferCancelled):
+                await handle.result(timeout=10)
+            assert (await f.transfer(handle.transfer_id)).state == "cancelled"
+
+    asyncio.run(run())
