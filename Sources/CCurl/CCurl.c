@@ -44,15 +44,15 @@ static void load(void) {
   *(void **)&curl.name = dlsym(library, "curl_" #name);                                            \
   if (!curl.name) return fail(dlerror());
   FUNCTIONS(FIND)
-  if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) fail("it cannot be initialised");
+  if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return fail("it cannot be initialised");
+  // The first that need not wait for a name server when a request ends early.
+  if (curl.version_info(CURLVERSION_NOW)->version_num < 0x075700) fail("it is older than 7.87");
 }
 
 const char *ccurl_load(void) {
   pthread_once(&once, load);
   return failure[0] ? failure : NULL;
 }
-
-unsigned ccurl_version(void) { return curl.version_info(CURLVERSION_NOW)->version_num; }
 
 const char *ccurl_system_certificates(void) {
   curl_version_info_data *info = curl.version_info(CURLVERSION_NOW);

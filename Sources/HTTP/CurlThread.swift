@@ -186,19 +186,11 @@ extension TransferError {
 enum CurlLibrary {
   /// - Throws: `ERR_CONFIG` where it is not installed or too old.
   static func load() throws(TransferError) {
-    if let reason = ccurl_load() {
-      throw TransferError(
-        .config,
-        "libcurl cannot be loaded, which every remote but a local one needs: install it"
-          + " (apt-get install libcurl4). \(String(cString: reason))"
-      )
-    }
-    // 7.87 is the first that need not wait for a name server when a request ends early.
-    guard ccurl_version() >= 0x075700 else {
-      throw TransferError(
-        .config,
-        "The libcurl that is installed is too old; install 7.87 or newer (apt-get install libcurl4)."
-      )
-    }
+    guard let reason = ccurl_load() else { return }
+    throw TransferError(
+      .config,
+      "libcurl cannot be used, which every remote but a local one needs: install libcurl 7.87 or"
+        + " newer (apt-get install libcurl4). The reason: \(String(cString: reason))."
+    )
   }
 }

@@ -4,11 +4,9 @@
 #include <curl/curl.h>
 
 /// Loads libcurl.so.4 once per process and prepares it; from any thread, before all else here.
-/// Returns NULL, or the dynamic linker's reason why it cannot be had, to be kept.
+/// Returns NULL, or the reason why it cannot be used.
 const char *ccurl_load(void);
 
-/// The version of the library that was loaded, such as 0x075801 for 7.88.1.
-unsigned ccurl_version(void);
 /// The file of trusted certificates that the library was built with; NULL where it has none.
 const char *ccurl_system_certificates(void);
 
