@@ -1,0 +1,112 @@
+import Backends
+import Testing
+import TransferModel
+
+@testable import S3Backend
+
+/// What becomes of an upload after a failure or a kill.
+extension S3UploadTests {
+  @Test("A later process goes on with the parts that server and checkpoint agree on")
+  func recovered() throws {
+    var talk = try begin()
+    for number in 1...3 { try talk.ask(part(number), took(number)) }
+    let checkpoint = try #require(talk.backend.checkpoint)
+    #expect(String(validating: checkpoint, as: UTF8.self) != nil)
+    var later = try upload()
+    later.backend.recover(checkpoint)
+    #expect(later.backend.cleanUp.map(\.line) == ["DELETE /b/k?uploadId=u%2F1"])
+    later.open(size: 20 * Self.mib)
+    let first = """
+      <ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>1</NextPartNumberMarker>\
+      <Part><PartNumber>1</PartNumber><ETag>"p1"</ETag><Size>8388608</Size></Part></ListPartsResult>
+      """
+    try later.ask("GET /b/k?max-parts=1000&uploadId=u%2F1", answer(200, [:], first))
+    let second = """
+      <ListPartsResult><Part><PartNumber>2</PartNumber><ETag>"other"</ETag><Size>8388608</Size></Part>\
+      <Part><PartNumber>3</PartNumber><ETag>"p3"</ETag><Size>1</Size></Part></ListPartsResult>
+      """
+    try later.ask(
+      "GET /b/k?max-parts=1000&part-number-marker=1&uploadId=u%2F1",
+      answer(200, [:], second)
+    )
+    #expect(later.backend.settled == 8 * Self.mib)
+    for number in 2...3 { try later.ask(part(number), took(number)) }
+    let complete = try later.ask("POST /b/k?uploadId=u%2F1", completed)
+    guard case .bytes(let body)? = complete.body?.first else { return }
+    #expect(
+      XMLNode.parse(body)?.all("Part").map { $0.text("ChecksumCRC32C") } == [
+        "crc1==", "crc2==", "crc3==",
+      ]
+    )
+  }
+
+  @Test("Who may not list parts relies on the checkpoint")
+  func unlistable() throws {
+    var talk = try begin()
+    try talk.ask(part(1), took(1))
+    var later = try upload()
+    later.backend.recover(talk.backend.checkpoint)
+    later.open(size: 20 * Self.mib)
+    try later.ask("GET /b/k?max-parts=1000&uploadId=u%2F1", answer(403))
+    _ = try later.exchange(part(2))
+  }
+
+  @Test("Another source is never completed with the parts of the first")
+  func otherSource() throws {
+    var talk = try begin()
+    try talk.ask(part(1), took(1))
+    for (size, identity) in [(20 * Self.mib, "other"), (21 * Self.mib, "i")] {
+      var later = try upload()
+      later.backend.recover(talk.backend.checkpoint)
+      later.open(size: size, identity: identity)
+      try later.ask("DELETE /b/k?uploadId=u%2F1", fault(404, "NoSuchUpload"))
+      try later.ask("POST /b/k?uploads=", created)
+      #expect(later.backend.settled == 0)
+    }
+  }
+
+  @Test("A killed process that had completed the upload is believed by the token")
+  func recoveredAfterCompletion() throws {
+    var talk = try begin()
+    for number in 1...3 { try talk.ask(part(number), took(number)) }
+    var later = try upload()
+    later.backend.recover(talk.backend.checkpoint)
+    later.open(size: 20 * Self.mib)
+    try later.ask("GET /b/k?max-parts=1000&uploadId=u%2F1", fault(404, "NoSuchUpload"))
+    try later.ask("HEAD /b/k", ours(size: 20 * Self.mib))
+    _ = try later.result()
+  }
+
+  @Test("After a failure the same process keeps the parts it had")
+  func restarted() throws {
+    var talk = try begin()
+    try talk.ask(part(1), took(1))
+    _ = try talk.exchange(part(2))
+    talk.backend.restart()
+    talk.open(size: 20 * Self.mib)
+    #expect(talk.backend.settled == 8 * Self.mib)
+    for number in 2...3 { try talk.ask(part(number), took(number)) }
+    try talk.ask("POST /b/k?uploadId=u%2F1", completed)
+  }
+
+  @Test(
+    "What is no checkpoint is none",
+    arguments: ["", "{", "[]", "{\"token\":1}", "{\"upload\":\"u\"}"]
+  )
+  func badCheckpoint(_ text: String) throws {
+    #expect(UploadCheckpoint(Array(text.utf8)) == nil)
+    var talk = try upload()
+    talk.backend.recover(Array(text.utf8))
+    talk.open(size: 1)
+    try talk.ask("PUT /b/k", answer(200))
+  }
+
+  @Test("A checkpoint that lies about its sizes is none")
+  func lyingCheckpoint() {
+    for (size, part) in [(0, 1), (1, 0), (1 << 40, 1), (-1, 5)] {
+      let text =
+        "{\"token\":\"t\",\"upload\":\"u\",\"size\":\(size),\"part\":\(part),\"identity\":\"i\",\"parts\":[]}"
+      #expect(UploadCheckpoint(Array(text.utf8)) == nil)
+    }
+  }
+}
