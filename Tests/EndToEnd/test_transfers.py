@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import pytest
 from files import MIB, content, parts, sha256, sha256_of, slow_upload, write_file
-from sidecar import Sidecar
+from sidecar import Sidecar, few
 
 Spawn = Callable[..., Sidecar]
 SIZES = [0, 1, 65_535, 65_536, 65_537, 5 * MIB]
@@ -109,7 +109,7 @@ def test_200_mib_in_flat_memory(ferry: Sidecar) -> None:
 
 def test_a_stream_is_read_at_the_pace_of_the_host_in_flat_memory(ferry: Sidecar) -> None:
     ferry.call("initialize", maxOutLineBytes=4 * MIB)
-    digest = write_file(ferry.work / "a.bin", 100 * MIB)
+    digest = write_file(ferry.work / "a.bin", few(100) * MIB)
     ferry.call("object/put", ref="a.bin", path="a.bin")
     before = ferry.resident
     request = ferry.start("object/get", ref="a.bin", target={"stream": True}, transferId="down")
