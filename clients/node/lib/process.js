@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 
-import { BinaryNotFound, ConnectionClosed, ProtocolError } from "./errors.js";
+import { BinaryNotFound, ConnectionClosed } from "./errors.js";
 import { LineSplitter } from "./lines.js";
 
 /** How many last lines of stderr are kept for the report of a death. */
@@ -16,8 +16,8 @@ const PIPE_GRACE = 2000;
  * One running program: lines in, lines out, signals, and one report of its end.
  *
  * `onLine` gets every line of stdout as a Buffer, `onStderr` every line of stderr as a string,
- * `onEnd` is called once, after the process ended and its pipes were read to their end (with
- * ProtocolError where that was why).
+ * `onEnd` is called once, after the process ended and its pipes were read to their end (with the
+ * error of `onLine` where that was why).
  */
 export class SidecarProcess {
   #on;
@@ -139,7 +139,6 @@ export class SidecarProcess {
     try {
       for (const line of cut()) this.#on.onLine(line);
     } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
       // Which request a broken line answered is unknown, so none can be trusted any more.
       this.#fault = error;
       this.kill("SIGKILL");

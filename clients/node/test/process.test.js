@@ -95,6 +95,18 @@ test("lines of stderr are handed on", async (t) => {
   assert.deepEqual(lines, ["fake: hello"]);
 });
 
+test("a trace that throws fails what waits with its error, and ends the process", async (t) => {
+  let answers = 0;
+  const trace = (direction) => {
+    if (direction === "in" && ++answers > 1) throw new RangeError("the log is full");
+  };
+  const f = await start(t, fakeOptions(t, "", { trace }));
+  const { pid } = f;
+  await assert.rejects(f.ping(), /the log is full/);
+  await assert.rejects(f.ping(), RangeError);
+  assert.ok(gone(pid));
+});
+
 test("the sidecar has a process group of its own", async (t) => {
   const f = await start(t, fakeOptions(t));
   const { stdout } = await run("ps", ["-o", "pgid=,sid=", "-p", String(f.pid)]);
