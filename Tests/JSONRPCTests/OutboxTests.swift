@@ -169,7 +169,7 @@ import Testing
     let host = TestHost(bounds: Self.bounds(soft: soft, refusals: refusals)) { router in
       router.gate = { _ in .overloaded }
     }
-    let count = 20_000
+    let count = 5_000
     DedicatedThread.start("host") { [host] in
       host.send((0..<count).map { ProtocolTests.ping("\($0)") + "\n" }.joined())
       host.shutdownInput()

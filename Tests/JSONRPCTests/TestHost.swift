@@ -46,9 +46,9 @@ final class TestHost: Sendable {
     DedicatedThread.start("test-reader") { [connection, outbox, end] in
       let reason = connection.run(finished)
       end.change { $0 = reason }
-      _ = connection.waitUntilAnswered(until: .now + .seconds(20))
+      _ = connection.waitUntilAnswered(until: .now + .seconds(120))
       outbox.close()
-      _ = outbox.flush(until: .now + .seconds(20))
+      _ = outbox.flush(until: .now + .seconds(120))
       close(output.write)
       close(input.read)
     }
@@ -72,7 +72,7 @@ final class TestHost: Sendable {
     }
   }
 
-  /// The next line without its LF; nil at the end or when nothing comes for ten seconds.
+  /// The next line without its LF; nil at the end or when nothing comes for a minute.
   func line() -> String? {
     unread.withLock { unread in
       while true {
@@ -115,7 +115,7 @@ final class TestHost: Sendable {
 
   private func readSome() -> [UInt8]? {
     var entry = pollfd(fd: fromServer, events: Int16(POLLIN), revents: 0)
-    guard poll(&entry, 1, 10_000) > 0 else { return nil }
+    guard poll(&entry, 1, 60_000) > 0 else { return nil }
     var bytes = [UInt8](repeating: 0, count: 1 << 16)
     let count = read(fromServer, &bytes, bytes.count)
     return count > 0 ? Array(bytes[..<count]) : nil
