@@ -92,11 +92,24 @@ enum EncodedWord {
   }
 
   private static func isPlain(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.allSatisfy { $0 >= 32 && $0 < 127 } && !text.contains("  ")
-      && text.utf8.first != 32 && text.utf8.last != 32 && !text.contains("=?")
+    !text.isEmpty && text.utf8.allSatisfy { $0 >= 32 && $0 < 127 } && !text.hasLooseSpaces
+      && !text.contains("=?")
   }
 
   private static func isQuotable(_ byte: UInt8) -> Bool {
     byte > 32 && byte < 127 && !"=?_".utf8.contains(byte)
+  }
+}
+
+extension String {
+  /// Whether there are spaces that headers do not keep: outer ones, and several side by side.
+  var hasLooseSpaces: Bool {
+    // As if a space stood before the text and another behind it.
+    var follows = true
+    for byte in utf8 {
+      if byte == 32, follows { return true }
+      follows = byte == 32
+    }
+    return follows && !isEmpty
   }
 }

@@ -118,9 +118,7 @@ struct SigV4: Sendable {
   }
 
   private static func squeezed(_ value: String) -> String {
-    guard value.utf8.first == 32 || value.utf8.last == 32 || value.contains("  ") else {
-      return value
-    }
+    guard value.hasLooseSpaces else { return value }
     return value.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) }
       .joined(separator: " ")
   }

@@ -56,10 +56,9 @@ struct ParkedTransfers {
 
   /// Takes a transfer out; nil where none with this id and number is parked.
   mutating func remove(_ id: TransferID, number: Int64) -> Entry? {
-    for lane in queues.keys where queues[lane]?.entries[id]?.number == number {
-      return queues[lane]?.entries.removeValue(forKey: id)
-    }
-    return nil
+    // Found first and changed then: what is changed while it is walked through is copied, all of it.
+    let lane = queues.first { $0.value.entries[id]?.number == number }?.key
+    return lane.flatMap { queues[$0]?.entries.removeValue(forKey: id) }
   }
 
   /// The numbers whose turn is next, at most `limit`; none while those of the turn before load.
