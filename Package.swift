@@ -85,7 +85,11 @@ let package = Package(
       swiftSettings: common
     ),
 
-    .target(name: "Backends", dependencies: ["TransferModel"], swiftSettings: pure),
+    .target(
+      name: "Backends",
+      dependencies: ["Crypto", "TransferModel"],
+      swiftSettings: pure
+    ),
     .testTarget(
       name: "BackendsTests",
       dependencies: ["Backends", "TransferModel"],
@@ -139,12 +143,25 @@ let package = Package(
       swiftSettings: common
     ),
 
+    .target(
+      name: "PubNubBackend",
+      dependencies: ["Backends", "Configuration", "Crypto", "JSON", "TransferModel"],
+      swiftSettings: pure
+    ),
+    .testTarget(
+      name: "PubNubBackendTests",
+      dependencies: [
+        "Backends", "Configuration", "Crypto", "JSON", "PubNubBackend", "TransferModel",
+      ],
+      swiftSettings: common
+    ),
+
     // 5: transfers
     .target(
       name: "TransferEngine",
       dependencies: [
         "Backends", "Configuration", "Crypto", "HTTP", "JSON", "Journal", "LocalFiles",
-        "LocalStore", "S3Backend", "TransferModel",
+        "LocalStore", "PubNubBackend", "S3Backend", "TransferModel",
       ],
       swiftSettings: common
     ),
@@ -159,7 +176,7 @@ let package = Package(
     // 6: channels
     .target(
       name: "Sharing",
-      dependencies: ["Configuration", "TransferEngine", "TransferModel"],
+      dependencies: ["Backends", "Configuration", "TransferEngine", "TransferModel"],
       swiftSettings: common
     ),
 

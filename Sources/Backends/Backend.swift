@@ -1,3 +1,4 @@
+package import Crypto
 package import TransferModel
 
 /// One transfer's conversation with a remote, as a value that performs nothing itself.
@@ -61,12 +62,25 @@ package struct HTTPExchange: Sendable, Equatable {
   ///
   /// In `finish` and `publish` all bytes are moved, and the remote's word is awaited.
   package var phase: TransferError.Phase
+  /// How long to wait before it is sent.
+  package var delay: Duration
+  /// Whether the backend hears of its failure, and decides what follows; otherwise that ends the
+  /// run.
+  package var tellsFailure: Bool
 
   /// Makes an exchange.
-  package init(id: Int = 0, _ request: HTTPRequest, phase: TransferError.Phase) {
+  package init(
+    id: Int = 0,
+    _ request: HTTPRequest,
+    phase: TransferError.Phase,
+    delay: Duration = .zero,
+    tellsFailure: Bool = false
+  ) {
     self.id = id
     self.request = request
     self.phase = phase
+    self.delay = delay
+    self.tellsFailure = tellsFailure
   }
 }
 
@@ -74,6 +88,10 @@ package struct HTTPExchange: Sendable, Equatable {
 package enum ContentOperation: Sendable, Equatable {
   /// Open the source, so that its size is known; a stream is written to a file first.
   case openSource
+  /// Go on with the ciphertext of the source in its place, whose size is then known.
+  case encryptSource(ContentCipher)
+  /// Make sure that the source is still the one that was opened.
+  case verifySource
   /// Open the target, or take up the part of it that an earlier process left.
   case openTarget(IncomingContent)
   /// Write bytes to the target; targets other than files take them in order only.
@@ -113,6 +131,9 @@ package struct IncomingContent: Sendable, Equatable {
   package var sha256: String?
   /// Lower-case hexadecimal, of all that goes to the target, where known.
   package var md5: String?
+  /// What all that is written to the target is decrypted with on the way; it then comes in order,
+  /// from the start, through `write`, and `size` is the ciphertext's.
+  package var cipher: ContentCipher?
 
   /// Describes content.
   package init(
@@ -120,8 +141,10 @@ package struct IncomingContent: Sendable, Equatable {
     name: String,
     identity: String,
     sha256: String? = nil,
-    md5: String? = nil
+    md5: String? = nil,
+    cipher: ContentCipher? = nil
   ) {
+    self.cipher = cipher
     self.size = size
     self.name = name
     self.identity = identity
@@ -162,6 +185,7 @@ package enum StepOutcome: Sendable, Equatable {
   case opened(ObjectMetadata?)
   case delivered(TransferResult.Download)
   case sourceOpened(OutgoingContent)
+  case sourceVerified
   /// Whether the part that an earlier process left was of the same content and is gone on with;
   /// which of its bytes are there is for the checkpoint to know.
   case targetOpened(isKept: Bool)
@@ -169,6 +193,8 @@ package enum StepOutcome: Sendable, Equatable {
   case targetFinished(TransferResult.Download)
   case remembered
   case answered(id: Int, HTTPResponse)
+  /// The exchange failed, and asked to be told so.
+  case failed(id: Int, TransferError)
   /// The exchange was stopped by a pause; what it was for is still to be done.
   case interrupted(id: Int)
 }

@@ -73,11 +73,14 @@ package protocol HTTPRemote: Sendable {
     nowMs: Int64
   ) throws(TransferError) -> RemoteCall<Timetoken>
   /// A page of a channel's messages, oldest first, and the `start` of the page before it.
+  ///
+  /// `cipherKey` decrypts them instead of the remote's own cipher.
   func history(
     channel: String,
     limit: Int,
     start: Timetoken?,
-    end: Timetoken?
+    end: Timetoken?,
+    cipherKey: Secret?
   ) throws(TransferError) -> RemoteCall<HistoryPage>
   /// One stored message.
   func message(
@@ -89,6 +92,9 @@ package protocol HTTPRemote: Sendable {
     channel: String,
     timetoken: Timetoken
   ) throws(TransferError) -> RemoteCall<Void>
+
+  /// A new way to listen to channels; nothing is listened to yet.
+  func feed() throws(TransferError) -> any SubscriptionFeed
 }
 
 /// A question to a remote: what to ask, and what to make of the answer, which may be to ask on.
@@ -269,7 +275,8 @@ extension HTTPRemote {
     channel: String,
     limit: Int,
     start: Timetoken?,
-    end: Timetoken?
+    end: Timetoken?,
+    cipherKey: Secret?
   ) throws(TransferError) -> RemoteCall<HistoryPage> {
     throw unsupported("keep messages")
   }
@@ -288,5 +295,10 @@ extension HTTPRemote {
     timetoken: Timetoken
   ) throws(TransferError) -> RemoteCall<Void> {
     throw unsupported("remove messages")
+  }
+
+  /// Refused.
+  package func feed() throws(TransferError) -> any SubscriptionFeed {
+    throw unsupported("be subscribed to")
   }
 }

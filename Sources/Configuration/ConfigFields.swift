@@ -140,6 +140,15 @@ struct ConfigFields {
     }
   }
 
+  /// `true` or `false`.
+  mutating func boolean(_ key: String) throws(ConfigurationError) -> Bool? {
+    try scalar(key) {
+      Bool($0)
+    } expected: {
+      "true or false"
+    }
+  }
+
   /// A size in bytes, at least 1.
   mutating func bytes(_ key: String) throws(ConfigurationError) -> Int64? {
     try scalar(key) { text in

@@ -34,6 +34,7 @@ extension Configuration {
     switch try? remote.resolve() {
     case .local(let root): ": \(root)"
     case .s3(let settings): ": \(settings.place)"
+    case .pubnub(let settings): ": \(settings.place)"
     case nil: ""
     }
   }

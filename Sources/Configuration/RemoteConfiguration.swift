@@ -6,6 +6,8 @@ package enum RemoteKind: String, Sendable, CaseIterable {
   case local
   /// A bucket of an S3 store.
   case s3
+  /// A keyset of PubNub.
+  case pubnub
 }
 
 /// What a remote needs to be reached, by its kind.
@@ -13,6 +15,7 @@ package enum RemoteSettings: Sendable, Equatable {
   /// The absolute path of the folder that holds the objects; made when first used.
   case local(root: String)
   case s3(S3Settings)
+  case pubnub(PubNubSettings)
 }
 
 /// A variable that a value names, and that has neither a value nor a default.
@@ -66,6 +69,9 @@ package struct RemoteConfiguration: Sendable, Equatable {
     self.name = name
     self.kind = kind
     self.limits = limits
+    if kind == .pubnub, self.limits.maxFileSize == nil {
+      self.limits.maxFileSize = PubNubSettings.maxFileSize
+    }
     var own = try fields.fields("limits", section: "limits")
     try self.limits.decode(&own)
     switch kind {
@@ -82,6 +88,10 @@ package struct RemoteConfiguration: Sendable, Equatable {
       settings = .s3(
         try S3Settings(remote: name, &fields) { !decoding.missing.isEmpty }
       )
+    case .pubnub:
+      settings = .pubnub(
+        try PubNubSettings(remote: name, &fields) { !decoding.missing.isEmpty }
+      )
     }
     try fields.finish()
     missing = decoding.missing
@@ -97,7 +107,11 @@ package struct RemoteConfiguration: Sendable, Equatable {
     var fields = try ConfigFields(node, section: "remote", decoding)
     if let kind = try fields.choice("kind", of: RemoteKind.self) { return kind }
     throw decoding.missing.first.map(ConfigurationError.init(missing:))
-      ?? fields.lacking("kind", "remote \"\(name)\" has no kind; add kind: local or kind: s3")
+      ?? fields.lacking(
+        "kind",
+        "remote \"\(name)\" has no kind; add kind: "
+          + RemoteKind.allCases.map(\.rawValue).joined(separator: " or kind: ")
+      )
   }
 }
 

@@ -151,7 +151,7 @@ extension S3Settings {
 
   private static let bucketExpected =
     "the bucket's name alone: 1 to 255 letters, digits, dots, hyphens and underscores"
-  private static let endpointExpected =
+  static let endpointExpected =
     "https://host or http://host:port, without path (bucket and prefix have keys of their own)"
 
   private static func isBucket(_ text: String) -> Bool {

@@ -132,7 +132,7 @@ struct S3Download: Backend {
         if fileName == nil { download.metadata = object?.metadata }
         step = .done(.downloaded(download))
       case .recovered, .staged, .filled, .objectPublished, .filePublished, .announced, .opened,
-        .delivered, .sourceOpened, .remembered:
+        .delivered, .sourceOpened, .sourceVerified, .remembered, .failed:
         preconditionFailure("\(outcome) is of no download over HTTP")
       }
     } catch {

@@ -125,7 +125,7 @@ struct S3Upload: Backend {
           multipart?.giveBack(part)
         }
       case .recovered, .staged, .filled, .objectPublished, .filePublished, .announced, .opened,
-        .delivered, .targetOpened, .written, .targetFinished:
+        .delivered, .sourceVerified, .targetOpened, .written, .targetFinished, .failed:
         preconditionFailure("\(outcome) is of no upload over HTTP")
       }
     } catch {

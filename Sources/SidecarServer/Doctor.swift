@@ -28,6 +28,8 @@ package struct Doctor {
           isWell = check("remote \(remote.name)", folder: root) && isWell
         case .s3(let settings):
           tell("remote \(remote.name)", settings.place)
+        case .pubnub(let settings):
+          tell("remote \(remote.name)", settings.place)
         }
       } catch {
         isWell = tell("remote \(remote.name)", fault: error.message)

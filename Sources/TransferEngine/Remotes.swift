@@ -2,6 +2,7 @@ package import Configuration
 internal import Backends
 internal import HTTP
 internal import LocalStore
+internal import PubNubBackend
 internal import S3Backend
 internal import Synchronization
 package import TransferModel
@@ -87,6 +88,9 @@ package final class Remotes: Sendable {
     case .s3(let settings):
       let s3 = S3Remote(settings, environment: configuration.environment)
       return .http(link(to: s3, settings.http, remote))
+    case .pubnub(let settings):
+      let pubnub = PubNubRemote(settings, maxFileSize: remote.limits.maxFileSize)
+      return .http(link(to: pubnub, settings.http, remote))
     }
   }
 

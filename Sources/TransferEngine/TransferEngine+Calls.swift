@@ -191,6 +191,7 @@ extension TransferEngine {
     limit: Int,
     start: Timetoken?,
     end: Timetoken?,
+    cipherKey: Secret?,
     remote: String
   ) async throws(TransferError) -> (messages: [ChannelMessage], more: Timetoken?) {
     switch try remotes.open(remote) {
@@ -198,7 +199,13 @@ extension TransferEngine {
       return try await store.history(channel: channel, limit: limit, start: start, end: end)
     case .http(let link):
       let page = try await link.perform(
-        link.remote.history(channel: channel, limit: limit, start: start, end: end)
+        link.remote.history(
+          channel: channel,
+          limit: limit,
+          start: start,
+          end: end,
+          cipherKey: cipherKey
+        )
       )
       return (page.messages, page.more)
     }
@@ -233,6 +240,38 @@ extension TransferEngine {
         try await link.perform(link.remote.deleteMessage(channel: channel, timetoken: timetoken))
       }
     }
+  }
+
+  /// A new way to listen to a remote that is spoken to over HTTP; nil for an embedded one, which
+  /// has a bell.
+  /// - Throws: `ERR_UNSUPPORTED` where the kind cannot be subscribed to.
+  package func feed(of remote: String) throws(TransferError) -> (any SubscriptionFeed)? {
+    switch try remotes.open(remote) {
+    case .local: nil
+    case .http(let link): try link.remote.feed()
+    }
+  }
+
+  /// Asks a remote that is spoken to over HTTP.
+  package func perform<Value>(
+    _ call: RemoteCall<Value>,
+    on remote: String
+  ) async throws(TransferError) -> Value {
+    switch try remotes.open(remote) {
+    case .local: preconditionFailure("the embedded remote speaks no HTTP")
+    case .http(let link): try await link.perform(call)
+    }
+  }
+
+  /// Sends one question of a feed.
+  package func ask(
+    _ request: HTTPRequest,
+    on remote: String
+  ) async throws(TransferError) -> HTTPResponse {
+    try await perform(
+      .ask(request) { response throws(TransferError) in .done(response) },
+      on: remote
+    )
   }
 
   /// The newest message's timetoken on a remote.

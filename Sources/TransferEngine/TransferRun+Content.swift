@@ -14,10 +14,15 @@ extension TransferRun {
     switch operation {
     case .openSource:
       return .sourceOpened(try await openOutgoing())
+    case .encryptSource(let cipher):
+      return .sourceOpened(try await encryptSource(with: cipher))
+    case .verifySource:
+      try source?.verifyUnchanged()
+      return .sourceVerified
     case .openTarget(let incoming):
       return .targetOpened(isKept: try await openTarget(incoming))
     case .write(let bytes, let offset):
-      try await write(bytes, at: offset)
+      try await take(bytes, at: offset)
       return .written
     case .finishTarget:
       return .targetFinished(try await finishTarget())
@@ -104,9 +109,11 @@ extension TransferRun {
     following = nil
     offset = 0
     collected = []
+    decryptor = incoming.cipher?.decryptor()
     switch spec.target {
     case .inline(let maxSize):
-      try requireInline(incoming.size ?? 0, maxSize)
+      // How much a ciphertext holds is known at its end.
+      if decryptor == nil { try requireInline(incoming.size ?? 0, maxSize) }
       return false
     case .stream:
       return false
@@ -120,7 +127,7 @@ extension TransferRun {
     let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
     if let kept, let old = kept.part, let target = kept.target {
       self.kept = nil
-      if kept.content == incoming.identity, kept.isOfThisBoot, target == path,
+      if decryptor == nil, kept.content == incoming.identity, kept.isOfThisBoot, target == path,
         let part = try? PartFile.reopen(old, for: target, within: roots)
       {
         self.part = part
@@ -134,12 +141,18 @@ extension TransferRun {
     }
     isTakenUp = false
     let new = try await makePart(of: path, overwrite: overwrite, within: roots, incoming.identity)
-    if let size = incoming.size { try new.preallocate(size) }
+    if let size = incoming.size, decryptor == nil { try new.preallocate(size) }
     part = new
     return false
   }
 
   /// A piece that came through memory.
+  private func take(_ bytes: [UInt8], at position: Int64) async throws(TransferError) {
+    guard let decryptor else { return try await write(bytes, at: position) }
+    try await write(decrypted(bytes, by: decryptor), at: offset)
+  }
+
+  /// A piece of what the target is to hold.
   private func write(_ bytes: [UInt8], at position: Int64) async throws(TransferError) {
     if let part {
       try part.write(bytes, at: position)
@@ -182,8 +195,9 @@ extension TransferRun {
   }
 
   private func finishTarget() async throws(TransferError) -> TransferResult.Download {
+    if let decryptor { try await write(decrypted(nil, by: decryptor), at: offset) }
     if let part { range = 0..<(try part.size()) } else { range = 0..<offset }
-    if let size = incoming?.size, Int64(range.count) != size {
+    if decryptor == nil, let size = incoming?.size, Int64(range.count) != size {
       throw TransferError(
         .checksumMismatch,
         "\(range.count) bytes came and \(size) were announced; fetch it again."
@@ -196,7 +210,8 @@ extension TransferRun {
       hasher = try hash(of: part.number, upTo: Int64(range.count), md5: incoming?.md5 != nil)
     }
     try verifyIncoming()
-    slot.set(loaded: Int64(range.count))
+    // What came, which of a ciphertext is more than what it holds.
+    slot.set(loaded: decryptor == nil ? Int64(range.count) : slot.total ?? offset)
     guard let part else {
       if spec.target == .stream {
         pipe?.finish()

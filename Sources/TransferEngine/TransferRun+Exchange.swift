@@ -32,7 +32,10 @@ extension TransferRun {
     let bytes = self.bytes(of: exchange.request)
     group.addTask {
       let result = await Result(of: { () async throws(TransferError) in
-        try await link.send(exchange.request, bytes)
+        if exchange.delay > .zero {
+          do { try await Task.sleep(for: exchange.delay) } catch { throw .stopped }
+        }
+        return try await link.send(exchange.request, bytes)
       })
       return Answer(exchange: exchange, result: result, moved: bytes.moved)
     }
@@ -51,11 +54,14 @@ extension TransferRun {
       }
       backend.receive(.answered(id: exchange.id, response))
     case .failure(let error):
-      guard error.code == .cancelled else {
+      if error.code == .cancelled {
+        backend.receive(.interrupted(id: exchange.id))
+      } else if exchange.tellsFailure {
+        backend.receive(.failed(id: exchange.id, error))
+      } else {
         meter.settle(backend.settled, ending: answer.moved)
         return error.during(exchange.phase)
       }
-      backend.receive(.interrupted(id: exchange.id))
     }
     meter.settle(backend.settled, ending: answer.moved)
     await keepCheckpoint(awaited: false)

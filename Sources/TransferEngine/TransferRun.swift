@@ -1,5 +1,6 @@
 internal import Backends
 internal import Configuration
+internal import Crypto
 internal import Glibc
 internal import LocalFiles
 internal import LocalStore
@@ -46,6 +47,8 @@ actor TransferRun {
   var incoming: IncomingContent?
   /// Hashes a file while it is sent, or while it comes.
   var following: FrontierDigest?
+  /// Decrypts what comes.
+  var decryptor: Decryptor?
   /// Whether the part is one that an earlier process left.
   var isTakenUp = false
 
@@ -337,6 +340,7 @@ actor TransferRun {
     following?.cancel()
     following = nil
     incoming = nil
+    decryptor = nil
   }
 
   /// The error as hosts see it: placed in a phase, and for `file/send` with what is stored.
@@ -378,9 +382,9 @@ extension ContentOperation {
   /// As for ``LocalOperation``.
   fileprivate var phase: TransferError.Phase {
     switch self {
-    case .openSource, .openTarget: .prepare
+    case .openSource, .encryptSource, .openTarget: .prepare
     case .write, .finishTarget: .download
-    case .remember: .upload
+    case .verifySource, .remember: .upload
     }
   }
 }

@@ -67,6 +67,13 @@ package struct Announcement: Sendable, Equatable {
   package var customMessageType: String?
   /// Who sends it; shown to subscribers.
   package var publisher: String?
+  /// Whether the remote's other data centres hear of it, where it has any.
+  package var replicate: Bool
+  /// The host's own parameters of the request that announces.
+  package var query: [QueryParameter]
+  /// Encrypts this file and its announcement alone, instead of the remote's own cipher; never
+  /// written down, and empty where it was not kept over a restart.
+  package var cipherKey: Secret?
 
   /// Makes an announcement.
   package init(
@@ -78,8 +85,14 @@ package struct Announcement: Sendable, Equatable {
     store: Bool = true,
     ttlHours: Int64 = 0,
     customMessageType: String? = nil,
-    publisher: String? = nil
+    publisher: String? = nil,
+    replicate: Bool = true,
+    query: [QueryParameter] = [],
+    cipherKey: Secret? = nil
   ) {
+    self.replicate = replicate
+    self.query = query
+    self.cipherKey = cipherKey
     self.channel = channel
     self.fileID = fileID
     self.fileName = fileName
@@ -89,6 +102,20 @@ package struct Announcement: Sendable, Equatable {
     self.ttlHours = ttlHours
     self.customMessageType = customMessageType
     self.publisher = publisher
+  }
+}
+
+/// A parameter of a request that a host adds.
+package struct QueryParameter: Sendable, Equatable {
+  /// Not yet encoded.
+  package var name: String
+  /// Not yet encoded.
+  package var value: String
+
+  /// Makes a parameter.
+  package init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
   }
 }
 
@@ -110,8 +137,19 @@ package struct ChannelMessage: Sendable, Equatable {
   package var file: SharedFile?
   /// Where the file can be had, usable as it is.
   package var fileURL: String?
+  /// What it is.
+  package var kind: Kind
+  /// The group or wildcard it came by, where it is not the channel itself.
+  package var subscription: String?
+  /// Why it could not be read; the content is then as it came.
+  package var error: TransferError?
 
-  /// Makes a message.
+  /// What a message is.
+  package enum Kind: String, Sendable, CaseIterable {
+    case file, message, signal, object, messageAction, presence
+  }
+
+  /// Makes a message; one with a file announces it.
   package init(
     channel: String,
     timetoken: Timetoken,
@@ -120,8 +158,14 @@ package struct ChannelMessage: Sendable, Equatable {
     message: RawJSON? = nil,
     meta: RawJSON? = nil,
     file: SharedFile? = nil,
-    fileURL: String? = nil
+    fileURL: String? = nil,
+    kind: Kind? = nil,
+    subscription: String? = nil,
+    error: TransferError? = nil
   ) {
+    self.kind = kind ?? (file == nil ? .message : .file)
+    self.subscription = subscription
+    self.error = error
     self.channel = channel
     self.timetoken = timetoken
     self.publisher = publisher

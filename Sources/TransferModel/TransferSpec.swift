@@ -210,11 +210,15 @@ package struct DownloadFile: Sendable {
   package var locator: FileLocator
   /// Where the bytes go.
   package var target: TransferTarget
+  /// Decrypts this file alone, instead of the remote's own cipher; never written down, and empty
+  /// where it was not kept over a restart.
+  package var cipherKey: Secret?
 
   /// Makes a download.
-  package init(_ locator: FileLocator, target: TransferTarget) {
+  package init(_ locator: FileLocator, target: TransferTarget, cipherKey: Secret? = nil) {
     self.locator = locator
     self.target = target
+    self.cipherKey = cipherKey
   }
 }
 

@@ -143,7 +143,7 @@ struct BadDocument: Sendable, CustomTestStringConvertible {
     .init(
       "remotes: {a: {kind: ftp}}",
       "1:21",
-      "kind \"ftp\" is not part of this version; it has: local, s3"
+      "kind \"ftp\" is not part of this version; it has: local, s3, pubnub"
     ),
     .init("remotes: {a: {kind: Local}}", "1:21", "kind \"Local\" is not part of this version"),
     .init(
@@ -209,6 +209,49 @@ struct BadDocument: Sendable, CustomTestStringConvertible {
     .init("remotes: {a: {kind: s3, bucket: b, caFile: ca.pem}}", "1:44", "an absolute path"),
     .init("remotes: {a: {kind: s3, bucket: b, proxy: 'ftp://p'}}", "1:43", "none, or a URL"),
     .init("remotes: {a: {kind: s3, bucket: b, retries: 11}}", "1:45", "from 0 to 10, not \"11\""),
+    .init("remotes: {a: {kind: pubnub, userId: u}}", "1:14", "has no subscribeKey; add it"),
+    .init("remotes: {a: {kind: pubnub, subscribeKey: s}}", "1:14", "has no userId; add it"),
+    .init("remotes: {a: {kind: pubnub, subscribekey: s, userId: u}}", "1:29", "\"subscribeKey\"?)"),
+    .init("remotes: {a: {kind: pubnub, subscribeKey: 's/', userId: u}}", "1:43", "as PubNub's"),
+    .init("remotes: {a: {kind: pubnub, subscribeKey: s, userId: ' '}}", "1:54", "not all of them"),
+    .init(
+      "remotes: {a: {kind: pubnub, subscribeKey: s, userId: u, secretKey: k}}",
+      "1:14",
+      "has a secretKey and no publishKey",
+      schemaRefuses: false
+    ),
+    .init(
+      "remotes: {a: {kind: pubnub, subscribeKey: s, userId: u, origin: ps.pndsn.com}}",
+      "1:65",
+      "https://host or http"
+    ),
+    .init(
+      "remotes: {a: {kind: pubnub, subscribeKey: s, userId: u, publishRetryLimit: 0}}",
+      "1:76",
+      "from 1 to 20"
+    ),
+    .init(
+      "remotes: {a: {kind: pubnub, subscribeKey: s, userId: u, crypto: {}}}",
+      "1:65",
+      "has no cipherKey; add it, or remove crypto"
+    ),
+    .init(
+      "remotes: {a: {kind: pubnub, subscribeKey: s, userId: u, crypto: {cypherKey: k}}}",
+      "1:66",
+      "(did you mean \"cipherKey\"?)"
+    ),
+    .init(
+      "remotes: {a: {kind: pubnub, subscribeKey: s, userId: u, crypto: {cipherKey: k, module: x}}}",
+      "1:88",
+      "it has: aesCbc, legacy"
+    ),
+    .init(
+      "remotes: {a: {kind: pubnub, subscribeKey: s, userId: u, crypto: {cipherKey: k, randomIV: 1}}}",
+      "1:90",
+      "true or false"
+    ),
+    .init("remotes: {a: {kind: local, root: /r, crypto: {cipherKey: k}}}", "1:38", "\"crypto\""),
+    .init("remotes: {a: {kind: s3, bucket: b, crypto: {cipherKey: k}}}", "1:36", "\"crypto\""),
     .init("remotes: {a: {kind: local}}", "1:14", "remote \"a\" has no root"),
     .init("remotes: {a: {kind: local, rot: /r}}", "1:28", "(did you mean \"root\"?)"),
     .init("remotes: {a: {kind: local, root: r}}", "1:34", "root: expected an absolute path"),

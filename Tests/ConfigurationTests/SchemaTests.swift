@@ -15,15 +15,24 @@ struct SchemaTests {
   @Test(
     "Code and schema know the same keys",
     arguments: [
-      ("", "#"), ("local", "#/$defs/local"), ("s3", "#/$defs/s3"), ("limits", "#/$defs/limits"),
+      ("", "#"), ("local", "#/$defs/local"), ("s3", "#/$defs/s3"),
+      ("pubnub", "#/$defs/pubnub"), ("crypto", "#/$defs/crypto"), ("limits", "#/$defs/limits"),
     ]
   )
   func sameKeys(_ section: String, _ reference: String) throws {
     let decoding = Decoding(environment: home)
-    let yaml = "default: a\nremotes: {a: {kind: local, root: /r}, b: {kind: s3, bucket: b}}"
+    let yaml = """
+      default: a
+      remotes:
+        a: {kind: local, root: /r}
+        b: {kind: s3, bucket: b}
+        c: {kind: pubnub, subscribeKey: s, userId: u, crypto: {cipherKey: k}}
+      """
     let tree = try YAMLReader.read(Array(yaml.utf8), file: "config.yaml")
     _ = try Configuration(#require(tree), decoding, sourceName: nil)
-    #expect(Set(decoding.knownKeys.keys) == ["", "remote", "local", "s3", "limits"])
+    #expect(
+      Set(decoding.knownKeys.keys) == ["", "remote", "local", "s3", "pubnub", "crypto", "limits"]
+    )
     let members = try validator.resolved(reference).members()
     let properties = try #require(members.first { $0.key == "properties" }).value.members()
     #expect(Set(properties.map(\.key)) == Set(decoding.knownKeys[section] ?? []))
@@ -42,6 +51,7 @@ struct SchemaTests {
         switch kind {
         case .local: "root: /r"
         case .s3: "bucket: b"
+        case .pubnub: "subscribeKey: s, userId: u"
         }
       #expect(try accepts("remotes: {a: {kind: \(kind.rawValue), \(needed)}}"))
     }
@@ -90,6 +100,24 @@ struct SchemaTests {
       """,
       "remotes: {a: {kind: s3, bucket: b, endpoint: HTTPS://S3.example.com, proxy: none}}",
       "remotes: {a: {kind: s3, bucket: b, endpoint: ~, proxy: ~, partSize: ~, retries: ~}}",
+      "remotes: {a: {kind: pubnub, subscribeKey: sub-c-1, publishKey: pub_c-1, userId: 'é e'}}",
+      """
+      remotes:
+        a:
+          kind: pubnub
+          subscribeKey: demo
+          publishKey: demo
+          secretKey: sec-c-a+b=
+          userId: 7
+          authToken: "${TOKEN:-qEF2}"
+          origin: http://127.0.0.1:8080/
+          publishRetryLimit: 1
+          crypto: {cipherKey: enigma, module: legacy, randomIV: false}
+          proxy: none
+          retries: 0
+          limits: {maxFileSize: 20 MiB}
+      """,
+      "remotes: {a: {kind: pubnub, subscribeKey: s, userId: u, crypto: ~, origin: ~, secretKey: ~}}",
       "limits: {concurrency: ~, stallTimeout: ~, allowedTypes: ~, blockedTypes: ~, roots: ~}",
       "default: ~\nstateDir: ~\nremotes: ~\nlimits: ~",
     ]

@@ -14,6 +14,7 @@ struct ChannelHistory: AsyncMethod {
     var limit: Int
     var start: Timetoken?
     var end: Timetoken?
+    var cipherKey: String?
   }
 
   struct Outcome: Reply {
@@ -31,28 +32,27 @@ struct ChannelHistory: AsyncMethod {
   }
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
-    let params = try Params(
+    try Params(
       remote: fields.remote(),
       channel: fields.channel(),
       limit: fields.limit(),
       start: fields.timetoken("start"),
-      end: fields.timetoken("end")
+      end: fields.timetoken("end"),
+      cipherKey: fields.optionalString("cipherKey")
     )
-    if try fields.optionalString("cipherKey") != nil {
-      throw fields.error("cipherKey", "is for remotes that encrypt; local ones do not")
-    }
-    return params
   }
 
   func run(_ params: Params) async throws(TransferError) -> Outcome {
     let remote = params.remote ?? server.defaultRemote
     let settings = server.settings
+    let cipherKey = try server.cipherKey(params.cipherKey, on: params.remote)
     return try await fitting(params.limit, settings) { limit throws(TransferError) in
       let page = try await server.engine.history(
         of: params.channel,
         limit: limit,
         start: params.start,
         end: params.end,
+        cipherKey: cipherKey,
         remote: remote
       )
       return Outcome(

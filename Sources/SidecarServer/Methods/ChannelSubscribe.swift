@@ -1,3 +1,4 @@
+internal import Backends
 internal import JSON
 internal import JSONRPC
 internal import Sharing
@@ -10,17 +11,21 @@ struct ChannelSubscribe: Method {
 
   struct Params: Sendable {
     var remote: String?
-    var channels: [String]
+    var interest: SubscriptionInterest
     var since: Timetoken?
   }
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
     let remote = try fields.remote()
-    guard let channels = try fields.channels(), !channels.isEmpty else {
+    let interest = SubscriptionInterest(
+      channels: try fields.channels() ?? [],
+      groups: try fields.groups() ?? [],
+      filter: try fields.optionalString("filter")
+    )
+    guard !interest.channels.isEmpty || !interest.groups.isEmpty else {
       throw fields.error("channels", "must name at least one channel")
     }
-    try fields.refuse("groups", "filter")
-    return Params(remote: remote, channels: channels, since: try fields.timetoken("since"))
+    return Params(remote: remote, interest: interest, since: try fields.timetoken("since"))
   }
 
   func handle(_ params: Params, _ call: Call) {
@@ -31,7 +36,7 @@ struct ChannelSubscribe: Method {
     Task {
       do throws(TransferError) {
         try await sharing.subscribe(
-          to: params.channels,
+          to: params.interest,
           since: params.since,
           remote: params.remote ?? server.defaultRemote
         ) { timetoken in
@@ -43,17 +48,6 @@ struct ChannelSubscribe: Method {
         }
       } catch {
         call.fail(error.rpc())
-      }
-    }
-  }
-}
-
-extension JSONFields {
-  /// Refuses what the protocol knows and a local remote cannot do.
-  fileprivate mutating func refuse(_ names: String...) throws(JSONError) {
-    for name in names {
-      if let node = optionalNode(name), !node.isNull {
-        throw error(name, "is not for local remotes; leave it out")
       }
     }
   }

@@ -12,21 +12,24 @@ struct ChannelUnsubscribe: AsyncMethod {
   struct Params: Sendable {
     var remote: String?
     var channels: [String]?
+    var groups: [String]?
   }
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
     let remote = try fields.remote()
     let channels = try fields.channels()
-    if let groups = fields.optionalNode("groups"), !groups.isNull {
-      throw fields.error("groups", "is not for local remotes; leave it out")
-    }
-    return Params(remote: remote, channels: channels)
+    return Params(remote: remote, channels: channels, groups: try fields.groups())
   }
 
   func run(_ params: Params) async throws(TransferError) -> EmptyReply {
     let remote = params.remote ?? server.defaultRemote
     _ = try server.engine.remotes.limits(of: remote)
-    await server.sharing.unsubscribe(from: params.channels, remote: remote)
+    try server.checkGroups(params.groups, on: params.remote)
+    await server.sharing.unsubscribe(
+      from: params.channels,
+      groups: params.groups,
+      remote: remote
+    )
     return EmptyReply()
   }
 }

@@ -12,20 +12,20 @@ struct FileDownload: TransferMethod {
     var remote: String?
     var locator: FileLocator
     var target: TargetParams
+    var cipherKey: String?
     var options: TransferOptions
   }
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
     let remote = try fields.remote()
     let locator = try locator(&fields)
-    if try fields.optionalString("cipherKey") != nil {
-      throw fields.error("cipherKey", "is for remotes that encrypt; local ones do not")
-    }
+    let cipherKey = try fields.optionalString("cipherKey")
     let target = try TargetParams(&fields)
     return try Params(
       remote: remote,
       locator: locator,
       target: target,
+      cipherKey: cipherKey,
       options: TransferOptions(&fields, isStream: target.isStream)
     )
   }
@@ -68,7 +68,8 @@ struct FileDownload: TransferMethod {
         target: try params.target.target(
           relativeTo: settings.rootPath,
           inlineLimit: settings.inlineLimit
-        )
+        ),
+        cipherKey: try server.cipherKey(params.cipherKey, on: params.remote)
       )
     )
   }

@@ -37,11 +37,13 @@ struct FilePublish: AsyncMethod {
   }
 
   func run(_ params: Params) async throws(TransferError) -> Outcome {
+    let cipherKey = try server.cipherKey(params.announcement.cipherKey, on: params.remote)
     let announcement = params.announcement.announcement(
       channel: params.channel,
       fileID: params.id,
       name: params.name,
-      publisher: server.settings.publisher
+      publisher: server.settings.publisher,
+      cipherKey: cipherKey
     )
     return Outcome(
       timetoken: try await server.engine.announce(

@@ -45,7 +45,8 @@ struct FileSend: TransferMethod {
     _ params: Params,
     _ settings: ServerSettings
   ) throws(TransferError) -> TransferOperation {
-    .sendFile(
+    let cipherKey = try server.cipherKey(params.announcement.cipherKey, on: params.remote)
+    return .sendFile(
       SendFile(
         channel: params.channel,
         name: params.name,
@@ -54,7 +55,8 @@ struct FileSend: TransferMethod {
           channel: params.channel,
           fileID: "",
           name: params.name,
-          publisher: settings.publisher
+          publisher: settings.publisher,
+          cipherKey: cipherKey
         ),
         source: try params.source.source(relativeTo: settings.rootPath)
       )

@@ -150,6 +150,7 @@ extension RemoteKind {
     switch self {
     case .local: ["objects", "files", "channels", "subscribe", "resumable"]
     case .s3: ["objects", "resumable"]
+    case .pubnub: ["files", "channels", "subscribe", "filter", "groups", "resumable"]
     }
   }
 }

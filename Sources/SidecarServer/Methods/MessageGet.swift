@@ -29,7 +29,7 @@ struct MessageGet: AsyncMethod {
   }
 }
 
-/// What names a message: `channel:timetoken` on local remotes.
+/// What names a message: `channel:timetoken`.
 struct MessageKey: Sendable {
   var remote: String?
   var channel: String
@@ -45,7 +45,7 @@ struct MessageKey: Sendable {
     guard let colon = id.utf8.lastIndex(of: UInt8(ascii: ":")), colon != id.startIndex,
       let timetoken = Timetoken(String(id[id.utf8.index(after: colon)...]))
     else {
-      throw fields.error("messageId", "must be channel:timetoken on a local remote")
+      throw fields.error("messageId", "must be channel:timetoken")
     }
     channel = String(id[..<colon])
     self.timetoken = timetoken

@@ -1,6 +1,7 @@
 internal import Backends
 internal import JSON
 internal import JSONRPC
+internal import Sharing
 internal import TransferEngine
 internal import TransferModel
 
@@ -38,7 +39,7 @@ struct ReplaceCredentials: ImmediateMethod {
   }
 
   func run(_ params: Params) throws(TransferError) -> EmptyReply {
-    try server.engine.replaceCredentials(of: params.remote, by: params.credentials)
+    try server.sharing.replaceCredentials(of: params.remote, by: params.credentials)
     return EmptyReply()
   }
 }

@@ -8,6 +8,10 @@ struct AnnouncementParams: Sendable {
   var store: Bool
   var ttl: Int64
   var customMessageType: String?
+  var replicate: Bool
+  var query: [QueryParameter]
+  /// Not yet known to be of use to the remote.
+  var cipherKey: String?
 
   init(_ fields: inout JSONFields) throws(JSONError) {
     message = fields.raw("message")
@@ -19,7 +23,7 @@ struct AnnouncementParams: Sendable {
     }
     store = try fields.bool("store", default: true)
     // Taken for every remote; one machine has nothing to replicate to.
-    _ = try fields.bool("replicate", default: true)
+    replicate = try fields.bool("replicate", default: true)
     ttl = try fields.optionalInt("ttl", in: 0...876_000) ?? 0
     customMessageType = try fields.optionalString("customMessageType")
     if let customMessageType, !Self.isMessageType(customMessageType) {
@@ -28,15 +32,25 @@ struct AnnouncementParams: Sendable {
         "must be 3 to 50 of A-Z a-z 0-9 - _, not starting with -, _, pn- or pn_"
       )
     }
-    if let query = fields.optionalNode("query"), !query.isNull, query.kind != .object {
-      throw query.error("must be an object")
+    query = try Self.query(fields.optionalNode("query"))
+    cipherKey = try fields.optionalString("cipherKey")
+  }
+
+  /// Texts, numbers and truth values by name; what is null is left out.
+  private static func query(_ node: JSONNode?) throws(JSONError) -> [QueryParameter] {
+    guard let node, !node.isNull else { return [] }
+    guard node.kind == .object else { throw node.error("must be an object") }
+    var query: [QueryParameter] = []
+    for (name, value) in try node.members() {
+      switch value.kind {
+      case .null: break
+      case .string: query.append(QueryParameter(name, try value.string()))
+      case .bool, .number:
+        query.append(QueryParameter(name, String(decoding: value.bytes, as: UTF8.self)))
+      case .array, .object: throw value.error("must be a string, a number, true or false")
+      }
     }
-    if try fields.optionalString("cipherKey") != nil {
-      throw fields.error(
-        "cipherKey",
-        "is for remotes that encrypt; local ones do not: leave it out"
-      )
-    }
+    return query
   }
 
   /// PubNub's rule for custom message types.
@@ -58,7 +72,8 @@ struct AnnouncementParams: Sendable {
     channel: String,
     fileID: String,
     name: String,
-    publisher: String
+    publisher: String,
+    cipherKey: Secret?
   ) -> Announcement {
     Announcement(
       channel: channel,
@@ -69,7 +84,10 @@ struct AnnouncementParams: Sendable {
       store: store,
       ttlHours: ttl,
       customMessageType: customMessageType,
-      publisher: publisher
+      publisher: publisher,
+      replicate: replicate,
+      query: query,
+      cipherKey: cipherKey
     )
   }
 }

@@ -20,6 +20,13 @@ extension JSONFields {
     return channels
   }
 
+  /// Names of groups of channels.
+  mutating func groups() throws(JSONError) -> [String]? {
+    guard let groups = try optionalStringArray("groups") else { return nil }
+    guard groups.allSatisfy(Self.isChannel) else { throw error("groups", Self.channelRule) }
+    return groups
+  }
+
   private static func isChannel(_ text: String) -> Bool {
     (1...1024).contains(text.utf8.count) && text.unicodeScalars.allSatisfy { $0.value >= 32 }
   }

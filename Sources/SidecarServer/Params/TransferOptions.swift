@@ -24,11 +24,7 @@ struct TransferOptions: Sendable {
         "is required for a stream (or detach: true), to name it in stream/… calls"
       )
     }
-    let bytes = try JSON.canonical(
-      fields.object,
-      excluding: ["detach", "progress", "data", "text"]
-    )
-    canonical = RawJSON(validated: bytes)
+    canonical = try Self.canonical(fields.object)
     guard let id = TransferID(chosen ?? RandomID.make()) else {
       throw fields.error(
         "transferId",
@@ -37,5 +33,21 @@ struct TransferOptions: Sendable {
     }
     transferID = id
     isChosen = chosen != nil
+  }
+
+  /// What is written down to tell requests apart and to begin again after a restart.
+  ///
+  /// Of a key only that there was one stays: an empty one, with which nothing is sent or fetched.
+  private static func canonical(_ params: JSONNode) throws(JSONError) -> RawJSON {
+    var bytes = try JSON.canonical(
+      params,
+      excluding: ["detach", "progress", "data", "text", "cipherKey"]
+    )
+    if let key = try params.members().first(where: { $0.key == "cipherKey" }), !key.value.isNull {
+      bytes.removeLast()
+      if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+      bytes += Array("\"cipherKey\":\"\"}".utf8)
+    }
+    return RawJSON(validated: bytes)
   }
 }

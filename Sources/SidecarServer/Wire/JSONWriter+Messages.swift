@@ -8,15 +8,20 @@ extension JSONWriter {
   mutating func message(_ message: ChannelMessage, remote: String, truncated: Bool) {
     field("remote", remote)
     field("channel", message.channel)
+    field("subscription", message.subscription)
     field("publisher", message.publisher)
     field("timetoken", message.timetoken.description)
-    field("type", message.file == nil ? "message" : "file")
+    field("type", message.kind.rawValue)
     field("customMessageType", message.customMessageType)
     if truncated {
       field("truncated", true)
     } else {
       field("meta", message.meta)
       field("message", message.message)
+    }
+    if let error = message.error {
+      key("error")
+      error.write(to: &self)
     }
     if let file = message.file {
       object("file") { writer in

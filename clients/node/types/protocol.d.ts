@@ -197,8 +197,10 @@ export type Message = {
    */
   publisher?: string;
   timetoken: Timetoken;
-  /** file: announces the file in `file`. */
-  type: "file" | "message";
+  /**
+   * file: announces the file in `file`; others than `file` and `message` on kind `pubnub` alone.
+   */
+  type: "file" | "message" | "signal" | "object" | "messageAction" | "presence";
   customMessageType?: string;
   /** The sender's metadata, as it was sent. */
   meta?: unknown;
@@ -218,7 +220,10 @@ export type Message = {
     /** Usable as it is; absent once the file was deleted. */
     url?: string;
   };
-  /** Why the body cannot be shown (it could not be decrypted). */
+  /**
+   * Why the content is as it came: it could not be decrypted, was not encrypted although `crypto` is
+   * set, or announces no file.
+   */
   error?: Error;
   /**
    * Too long for a line: `message` and `meta` were left out; `channel/history` with a raised
@@ -346,7 +351,7 @@ export type InitializeResult = {
   };
   remotes: Array<{
     name: string;
-    kind: "local" | "s3";
+    kind: "local" | "s3" | "pubnub";
     capabilities: Array<"objects" | "files" | "channels" | "subscribe" | "filter" | "groups" | "resumable">;
   }>;
   /** The remote used where a call names none. */
@@ -494,11 +499,16 @@ export type FileSendParams = {
    */
   customMessageType?: string;
   /**
-   * Encrypts with this key where the remote can; no remote of this version can, so it is refused
-   * rather than ignored. Never logged or stored.
+   * Encrypts, or decrypts, this request with a key of its own, on kind `pubnub`: in the older form
+   * of PubNub's SDKs (deprecated; `crypto` of the configuration is for the present one). Refused
+   * elsewhere. Never logged or stored, so a transfer that an earlier process left goes on only when
+   * it is asked for again with its key.
    */
   cipherKey?: string;
-  /** More query parameters for remotes that speak HTTP; without effect on kind `local`. */
+  /**
+   * More query parameters of the request that announces, on kind `pubnub`: strings, numbers, true or
+   * false; without effect elsewhere.
+   */
   query?: Record<string, unknown>;
   /**
    * Chosen by the host, else made. The same id again with equal params and an equal source joins
@@ -561,11 +571,16 @@ export type FilePublishParams = {
    */
   customMessageType?: string;
   /**
-   * Encrypts with this key where the remote can; no remote of this version can, so it is refused
-   * rather than ignored. Never logged or stored.
+   * Encrypts, or decrypts, this request with a key of its own, on kind `pubnub`: in the older form
+   * of PubNub's SDKs (deprecated; `crypto` of the configuration is for the present one). Refused
+   * elsewhere. Never logged or stored, so a transfer that an earlier process left goes on only when
+   * it is asked for again with its key.
    */
   cipherKey?: string;
-  /** More query parameters for remotes that speak HTTP; without effect on kind `local`. */
+  /**
+   * More query parameters of the request that announces, on kind `pubnub`: strings, numbers, true or
+   * false; without effect elsewhere.
+   */
   query?: Record<string, unknown>;
 };
 
@@ -624,15 +639,17 @@ export type FileDownloadParams = {
   name?: string;
   /** The file's address, as `file/url` or a message gives it. */
   url?: string;
-  /** The message that announced it; on kind `local` `<channel>:<timetoken>`. */
+  /** The message that announced it: `<channel>:<timetoken>`. */
   messageId?: string;
   /** Where the bytes go. */
   target?: Target;
   /** Whether a path target may replace an existing file; otherwise ERR_TARGET_EXISTS. */
   overwrite?: boolean;
   /**
-   * Encrypts with this key where the remote can; no remote of this version can, so it is refused
-   * rather than ignored. Never logged or stored.
+   * Encrypts, or decrypts, this request with a key of its own, on kind `pubnub`: in the older form
+   * of PubNub's SDKs (deprecated; `crypto` of the configuration is for the present one). Refused
+   * elsewhere. Never logged or stored, so a transfer that an earlier process left goes on only when
+   * it is asked for again with its key.
    */
   cipherKey?: string;
   /**
@@ -1081,11 +1098,14 @@ export type StreamCloseResult = Empty;
 export type ChannelSubscribeParams = {
   /** The remote to use; default the configuration's `default`. */
   remote?: string;
-  /** The channels, in addition to those subscribed to already. */
-  channels: string[];
+  /** The channels, in addition to those subscribed to already; may be left out with `groups`. */
+  channels?: string[];
   /** Channel groups, where the remote has the capability `groups`; otherwise refused. */
   groups?: string[];
-  /** A filter, where the remote has the capability `filter`; otherwise refused. */
+  /**
+   * A filter in the remote's own language, where it has the capability `filter`; otherwise refused.
+   * It holds for all that is subscribed to on the remote.
+   */
   filter?: string;
   /** Deliver what came after this moment first; default now. */
   since?: Timetoken;
@@ -1121,8 +1141,10 @@ export type ChannelHistoryParams = {
   /** Not older than this moment (inclusive); default everything. */
   end?: Timetoken;
   /**
-   * Encrypts with this key where the remote can; no remote of this version can, so it is refused
-   * rather than ignored. Never logged or stored.
+   * Encrypts, or decrypts, this request with a key of its own, on kind `pubnub`: in the older form
+   * of PubNub's SDKs (deprecated; `crypto` of the configuration is for the present one). Refused
+   * elsewhere. Never logged or stored, so a transfer that an earlier process left goes on only when
+   * it is asked for again with its key.
    */
   cipherKey?: string;
 };
@@ -1140,7 +1162,7 @@ export type ChannelHistoryResult = {
 export type MessageGetParams = {
   /** The remote to use; default the configuration's `default`. */
   remote?: string;
-  /** The message; on kind `local` `<channel>:<timetoken>`, split at the last colon. */
+  /** The message: `<channel>:<timetoken>`, split at the last colon. */
   messageId: string;
 };
 
@@ -1150,7 +1172,7 @@ export type MessageGetResult = Message;
 export type MessageDeleteParams = {
   /** The remote to use; default the configuration's `default`. */
   remote?: string;
-  /** The message; on kind `local` `<channel>:<timetoken>`, split at the last colon. */
+  /** The message: `<channel>:<timetoken>`, split at the last colon. */
   messageId: string;
 };
 
@@ -1417,8 +1439,10 @@ export type MessageNotification = {
    */
   publisher?: string;
   timetoken: Timetoken;
-  /** file: announces the file in `file`. */
-  type: "file" | "message";
+  /**
+   * file: announces the file in `file`; others than `file` and `message` on kind `pubnub` alone.
+   */
+  type: "file" | "message" | "signal" | "object" | "messageAction" | "presence";
   customMessageType?: string;
   /** The sender's metadata, as it was sent. */
   meta?: unknown;
@@ -1438,7 +1462,10 @@ export type MessageNotification = {
     /** Usable as it is; absent once the file was deleted. */
     url?: string;
   };
-  /** Why the body cannot be shown (it could not be decrypted). */
+  /**
+   * Why the content is as it came: it could not be decrypted, was not encrypted although `crypto` is
+   * set, or announces no file.
+   */
   error?: Error;
   /**
    * Too long for a line: `message` and `meta` were left out; `channel/history` with a raised

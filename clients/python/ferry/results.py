@@ -184,8 +184,8 @@ class MessageFile:
 class Message:
     """What a channel's subscriber, or its history, gets.
 
-    `type` is "file" or "message"; one that could not be decrypted has `error`; one that was too
-    long comes without its body and `truncated` (the history has it).
+    `type` is "file" or "message" (PubNub has more); one that could not be decrypted has `error`;
+    one that was too long comes without its body and `truncated` (the history has it).
     """
 
     remote: str

@@ -1,0 +1,153 @@
+internal import Backends
+internal import Configuration
+internal import JSON
+internal import TransferModel
+
+/// Listening to PubNub: a long poll for all channels and groups, with one cursor.
+struct PubNubFeed: SubscriptionFeed {
+  let remote: PubNubRemote
+  /// What is listened to, and the moment after which its messages are told.
+  private var channels: [String: Timetoken] = [:]
+  private var groups: [String: Timetoken] = [:]
+  private var filter: String?
+  /// All up to here has come.
+  private var cursor: FeedStart?
+  /// Rises when what is listened to changes.
+  private var generation = 0
+  private var asked = 0
+
+  /// The service holds a poll for about 280 to 310 seconds.
+  private static let answerTimeout: Duration = .seconds(320)
+
+  init(remote: PubNubRemote) { self.remote = remote }
+
+  func join(
+    _ interest: SubscriptionInterest,
+    since: Timetoken?
+  ) throws(TransferError) -> RemoteCall<FeedStart> {
+    for name in interest.channels {
+      try Rules.check(subscription: name, field: "/channels")
+    }
+    for name in interest.groups { try Rules.check(subscription: name, field: "/groups") }
+    let request = poll(
+      channels: interest.channels,
+      groups: interest.groups,
+      filter: interest.filter ?? filter,
+      from: nil
+    )
+    return .ask(request) { [remote] response throws(TransferError) in
+      let node = try remote.json(response, doing: "let the channels be subscribed to")
+      let start = try Self.cursor(in: node)
+      return .done(since.map { FeedStart($0, isChosen: true) } ?? start)
+    }
+  }
+
+  mutating func add(_ interest: SubscriptionInterest, from start: FeedStart) {
+    if let filter = interest.filter { self.filter = filter }
+    if start.isChosen, let cursor {
+      // All is asked for again from there, and the others have had it.
+      channels = channels.mapValues { max($0, cursor.timetoken) }
+      groups = groups.mapValues { max($0, cursor.timetoken) }
+    }
+    if cursor.map({ start.isChosen && start.timetoken < $0.timetoken }) ?? true { cursor = start }
+    for name in interest.channels where start.isChosen || channels[name] == nil {
+      channels[name] = start.timetoken
+    }
+    for name in interest.groups where start.isChosen || groups[name] == nil {
+      groups[name] = start.timetoken
+    }
+    generation += 1
+  }
+
+  mutating func remove(channels: [String]?, groups: [String]?) {
+    if channels == nil, groups == nil {
+      self.channels = [:]
+      self.groups = [:]
+    }
+    for name in channels ?? [] { self.channels[name] = nil }
+    for name in groups ?? [] { self.groups[name] = nil }
+    generation += 1
+    guard isIdle else { return }
+    cursor = nil
+    filter = nil
+  }
+
+  var interest: SubscriptionInterest {
+    SubscriptionInterest(channels: Array(channels.keys), groups: Array(groups.keys), filter: filter)
+  }
+
+  var isIdle: Bool { channels.isEmpty && groups.isEmpty }
+
+  mutating func next(nowMs: Int64) -> FeedStep {
+    asked = generation
+    return .ask(
+      poll(
+        channels: Array(channels.keys),
+        groups: Array(groups.keys),
+        filter: filter,
+        from: cursor
+      )
+    )
+  }
+
+  mutating func receive(
+    _ response: HTTPResponse,
+    nowMs: Int64
+  ) throws(TransferError) -> [ChannelMessage] {
+    // Asked from another place, or for other channels: what it brings comes again.
+    guard asked == generation else { return [] }
+    let node = try remote.json(response, doing: "let the channels be subscribed to")
+    let cursor = try Self.cursor(in: node)
+    let reader = MessageReader(remote: remote, cipher: try remote.cipher(nil), nowMs: nowMs)
+    var messages: [ChannelMessage] = []
+    Members(node)["m"]?.forEachElement { element in
+      if let message = reader.message(inEnvelope: element), isNew(message) {
+        messages.append(message)
+      }
+      return true
+    }
+    self.cursor = cursor
+    return messages
+  }
+
+  private func isNew(_ message: ChannelMessage) -> Bool {
+    let name = message.subscription ?? message.channel
+    let start = channels[name] ?? groups[name]
+    return start.map { message.timetoken > $0 } ?? true
+  }
+
+  private static func cursor(in node: JSONNode) throws(TransferError) -> FeedStart {
+    let cursor = Members(Members(node)["t"])
+    guard let timetoken = cursor.timetoken("t") else {
+      throw TransferError(
+        .server,
+        "PubNub's answer to a subscription names no place to go on from."
+      )
+    }
+    return FeedStart(timetoken, region: cursor.int("r").map(String.init))
+  }
+
+  private func poll(
+    channels: [String],
+    groups: [String],
+    filter: String?,
+    from cursor: FeedStart?
+  ) -> HTTPRequest {
+    let names = channels.sorted().map(PercentEncoding.segment).joined(separator: ",")
+    var query = Query()
+    query.add("tt", cursor?.timetoken.description ?? "0")
+    query.add("tr", cursor?.region)
+    query.add("channel-group", groups.isEmpty ? nil : groups.sorted().joined(separator: ","))
+    query.add("filter-expr", filter)
+    return HTTPRequest(
+      .get,
+      origin: remote.settings.origin,
+      path: "/v2/subscribe/\(remote.settings.subscribeKey)/\(names.isEmpty ? "," : names)/0",
+      query: query.encoded,
+      // The first question is answered at once, and is one that somebody waits for.
+      lane: cursor == nil ? .call : .poll,
+      answerTimeout: cursor == nil ? .seconds(60) : Self.answerTimeout,
+      isRepeatable: cursor == nil
+    )
+  }
+}

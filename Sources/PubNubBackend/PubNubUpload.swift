@@ -1,0 +1,321 @@
+internal import Backends
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import TransferModel
+
+/// Sends a file on a channel: a place in the storage, the form with the bytes, the announcement.
+struct PubNubUpload: Backend {
+  private let send: SendFile
+  private let remote: PubNubRemote
+  private let cipher: ContentCipher?
+  private var stage = Stage.open
+  /// Bytes that the host sent, and as they are stored.
+  private var size: Int64 = 0
+  private var storedSize: Int64 = 0
+  private var sha256: String?
+  /// What is stored already, to be announced.
+  private var stored: SharedFile?
+  /// What is stored and must not be announced.
+  private var spoilt: SharedFile?
+  /// Places that were asked for.
+  private var slots = 0
+  /// Times that the announcement was sent.
+  private var announcements = 0
+  /// Why the last one failed.
+  private var failure: TransferError?
+
+  private enum Stage {
+    case open, encrypt, slot
+    case upload(UploadSlot)
+    case verify
+    case remember
+    /// Find out whether an announcement whose answer was lost has come about.
+    case find
+    case publish
+    case done(Timetoken)
+    case failed(TransferError)
+  }
+
+  /// A place is good for a minute: one that expired on the way is asked for again so often.
+  private static let maxSlots = 3
+
+  init(_ send: SendFile, remote: PubNubRemote, cipher: ContentCipher?) {
+    self.send = send
+    self.remote = remote
+    self.cipher = cipher
+  }
+
+  mutating func next() -> BackendStep {
+    switch stage {
+    case .open:
+      return .content(.openSource)
+    case .encrypt:
+      guard let cipher else { preconditionFailure("nothing to encrypt with") }
+      return .content(.encryptSource(cipher))
+    case .slot:
+      slots += 1
+      return .http(
+        HTTPExchange(
+          remote.slotRequest(channel: send.channel, name: send.name),
+          phase: .prepare
+        )
+      )
+    case .upload(let slot):
+      let type = cipher == nil ? send.contentType : "application/octet-stream"
+      return .http(HTTPExchange(slot.request(size: storedSize, type: type), phase: .upload))
+    case .verify:
+      return .content(.verifySource)
+    case .remember:
+      return .content(.remember)
+    case .find:
+      return .http(
+        HTTPExchange(
+          remote.historyRequest(channel: send.channel, limit: Rules.pageEntries),
+          phase: .publish,
+          tellsFailure: true
+        )
+      )
+    case .publish:
+      return publish()
+    case .done(let timetoken):
+      return done(timetoken)
+    case .failed(let error):
+      return .fail(error)
+    }
+  }
+
+  private mutating func publish() -> BackendStep {
+    guard let stored else { preconditionFailure("announced before it was stored") }
+    var announcement = send.announcement
+    announcement.fileID = stored.id
+    announcement.fileName = stored.name
+    do throws(TransferError) {
+      let request = try remote.publishRequest(announcement)
+      announcements += 1
+      return .http(
+        HTTPExchange(request, phase: .publish, delay: delay, tellsFailure: true)
+      )
+    } catch {
+      return .fail(error.during(.publish))
+    }
+  }
+
+  /// A quarter of a second, then twice as long each time, or as long as the service asks for.
+  private var delay: Duration {
+    guard announcements > 1, let failure else { return .zero }
+    let own = 250 << min(announcements - 2, 5)
+    return .milliseconds(max(Int64(own), failure.retryAfterMs ?? 0))
+  }
+
+  private func done(_ timetoken: Timetoken) -> BackendStep {
+    guard let stored else { preconditionFailure("done before it was stored") }
+    let url = try? remote.url(
+      channel: send.channel,
+      id: stored.id,
+      name: stored.name,
+      nowMs: remote.lastNowMs
+    )
+    return .done(
+      .shared(
+        .init(channel: send.channel, file: stored, timetoken: timetoken, url: url)
+      )
+    )
+  }
+
+  mutating func receive(_ outcome: StepOutcome) {
+    switch (outcome, stage) {
+    case (.sourceOpened(let content), .open): opened(content)
+    case (.sourceOpened(let content), .encrypt):
+      storedSize = content.size
+      stage = .slot
+    case (.answered(_, let response), .slot): slotAnswered(response)
+    case (.answered(_, let response), .upload(let slot)): uploadAnswered(response, slot)
+    case (.sourceVerified, .verify):
+      stored = spoilt
+      spoilt = nil
+      stage = .remember
+    case (.remembered, .remember): stage = .publish
+    case (.answered(_, let response), .find): stage = found(response) ?? .publish
+    case (.failed, .find): stage = .publish
+    case (.answered(_, let response), .publish):
+      do throws(TransferError) {
+        stage = .done(try remote.timetoken(response))
+      } catch {
+        publishFailed(error)
+      }
+    case (.failed(_, let error), .publish): publishFailed(error)
+    case (.interrupted, .publish): stage = .find
+    case (.interrupted, .upload):
+      // It may be of another minute when this goes on.
+      stage = .slot
+      slots = 0
+    case (.interrupted, .slot), (.interrupted, .find): break
+    default: preconditionFailure("\(outcome) does not follow")
+    }
+  }
+
+  private mutating func opened(_ content: OutgoingContent) {
+    size = content.size
+    sha256 = content.sha256
+    storedSize = cipher?.encryptedSize(of: size) ?? size
+    if cipher != nil, size == 0 {
+      stage = .failed(
+        TransferError(
+          .fileDataEmpty,
+          "\"\(send.name)\" is empty, and zero bytes cannot be encrypted.",
+          phase: .prepare
+        )
+      )
+    } else if let limit = remote.maxFileSize, storedSize > limit {
+      let how = cipher == nil ? "" : " once encrypted"
+      stage = .failed(
+        TransferError(
+          .fileSizeExceeded,
+          "\"\(send.name)\" has \(storedSize) bytes\(how); limits.maxFileSize allows \(limit), and "
+            + "PubNub's storage no more unless its support has raised it.",
+          phase: .prepare
+        )
+      )
+    } else {
+      stage = cipher == nil ? .slot : .encrypt
+    }
+  }
+
+  private mutating func slotAnswered(_ response: HTTPResponse) {
+    do throws(TransferError) {
+      guard response.isSuccess else {
+        throw Self.slotRefused(remote.error(response, doing: "give a place for the file"))
+      }
+      stage = .upload(try UploadSlot(response))
+    } catch {
+      stage = .failed(error.during(.prepare))
+    }
+  }
+
+  /// What is about the right to ask stays itself; all else is about this one question.
+  private static func slotRefused(_ error: TransferError) -> TransferError {
+    switch error.code {
+    case .permissionDenied, .unauthenticated, .unsupported, .config, .rateLimited:
+      return error
+    default:
+      var refused = error
+      refused.code = .presignedURLFailed
+      refused.retryableOverride = false
+      return refused
+    }
+  }
+
+  private mutating func uploadAnswered(_ response: HTTPResponse, _ slot: UploadSlot) {
+    guard response.isSuccess else {
+      let error = uploadError(response)
+      let isExpired = error.code == .presignedURLExpired && slots < Self.maxSlots
+      stage = isExpired ? .slot : .failed(error.during(.upload))
+      return
+    }
+    spoilt = SharedFile(
+      id: slot.id,
+      name: slot.name,
+      size: size,
+      contentType: send.contentType,
+      sha256: sha256
+    )
+    stage = .verify
+  }
+
+  private func uploadError(_ response: HTTPResponse) -> TransferError {
+    var error = remote.error(response, doing: "take the file")
+    let words = error.serverMessage ?? ""
+    error.code =
+      switch error.serverCode {
+      case "EntityTooLarge": .fileSizeExceeded
+      case "AccessDenied" where words.contains("expired"): .presignedURLExpired
+      default: .s3UploadFailed
+      }
+    return error
+  }
+
+  private mutating func publishFailed(_ error: TransferError) {
+    failure = error
+    let mayRepeat = error.isRetryable && announcements < remote.settings.publishRetryLimit
+    guard mayRepeat else {
+      stage = .failed(error.during(.publish))
+      return
+    }
+    // What was refused for its pace, or never left here, was not taken; anything else may have been.
+    let isSure = error.code == .rateLimited || error.mayHaveArrived == false
+    stage = isSure || !send.announcement.store ? .publish : .find
+  }
+
+  /// Whether the file was announced already, as far as history tells.
+  private func found(_ response: HTTPResponse) -> Stage? {
+    guard
+      let page = try? remote.page(
+        response,
+        channel: send.channel,
+        cipher: cipher,
+        nowMs: remote.lastNowMs
+      )
+    else { return nil }
+    return page.messages.first { $0.file?.id == stored?.id }.map { .done($0.timetoken) }
+  }
+
+  var settled: Int64 {
+    switch stage {
+    case .open, .encrypt, .slot, .upload: 0
+    case .verify, .remember, .find, .publish, .done, .failed: stored == nil ? 0 : storedSize
+    }
+  }
+
+  var unannounced: SharedFile? {
+    if case .done = stage { nil } else { stored }
+  }
+
+  var cleanUp: [HTTPRequest] {
+    guard let spoilt else { return [] }
+    return [remote.deleteRequest(channel: send.channel, id: spoilt.id, name: spoilt.name)]
+  }
+
+  mutating func restart() {
+    slots = 0
+    announcements = 0
+    failure = nil
+    spoilt = nil
+    // A failed announcement may have come about after all.
+    stage = stored == nil ? .open : announced
+  }
+
+  private var announced: Stage { send.announcement.store ? .find : .publish }
+}
+
+/// What outlives the process: the file that is stored and not announced.
+extension PubNubUpload {
+  var checkpoint: [UInt8]? {
+    guard let stored else { return nil }
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("id", stored.id)
+    writer.field("name", stored.name)
+    writer.field("size", stored.size)
+    writer.field("storedSize", storedSize)
+    writer.field("sha256", stored.sha256)
+    writer.endObject()
+    return writer.take()
+  }
+
+  mutating func recover(_ checkpoint: [UInt8]?) {
+    guard let checkpoint, let node = try? JSONNode(parsing: checkpoint) else { return }
+    let members = Members(node)
+    guard let id = members.string("id"), let name = members.string("name") else { return }
+    stored = SharedFile(
+      id: id,
+      name: name,
+      size: members.int("size"),
+      contentType: send.contentType,
+      sha256: members.string("sha256")
+    )
+    size = members.int("size") ?? 0
+    storedSize = members.int("storedSize") ?? size
+    stage = announced
+  }
+}

@@ -1,0 +1,44 @@
+internal import Configuration
+internal import JSON
+internal import TransferModel
+
+/// What only some kinds of remote can do is refused for the others, since ignoring it could store
+/// in the clear what was meant to be secret, or listen to less than was meant.
+extension Server {
+  /// A key for one request, where the remote encrypts.
+  /// - Throws: `ERR_INVALID_ARGUMENT`.
+  func cipherKey(_ text: String?, on remote: String?) throws(TransferError) -> Secret? {
+    guard let text else { return nil }
+    switch kind(of: remote) {
+    case .pubnub, nil: return Secret(text)
+    case .local, .s3:
+      throw TransferError(
+        .invalidArgument,
+        "cipherKey is for remotes that encrypt, which \"\(remote ?? defaultRemote)\" does not: "
+          + "leave it out.",
+        field: "/cipherKey"
+      )
+    }
+  }
+
+  /// Refuses groups where the remote has none.
+  /// - Throws: `ERR_INVALID_ARGUMENT`.
+  func checkGroups(_ groups: [String]?, on remote: String?) throws(TransferError) {
+    guard groups != nil else { return }
+    switch kind(of: remote) {
+    case .pubnub, nil: return
+    case .local, .s3:
+      throw TransferError(
+        .invalidArgument,
+        "groups is for remotes that have them, which \"\(remote ?? defaultRemote)\" does not: "
+          + "leave it out.",
+        field: "/groups"
+      )
+    }
+  }
+
+  private func kind(of remote: String?) -> RemoteKind? {
+    let configuration = configuration
+    return configuration.remote(named: remote ?? configuration.defaultRemote)?.kind
+  }
+}

@@ -1,0 +1,203 @@
+import Backends
+import Configuration
+import Crypto
+import Testing
+import TransferModel
+
+@testable import PubNubBackend
+
+@Suite("Subscriptions")
+struct FeedTests {
+  private func request(_ feed: inout any SubscriptionFeed) -> HTTPRequest? {
+    if case .ask(let request) = feed.next(nowMs: 0) { request } else { nil }
+  }
+
+  private func envelope(_ channel: String, _ tt: Int64, _ more: String = "") -> String {
+    #"{"c":"\#(channel)","p":{"t":"\#(tt)","r":12},"i":"u","d":"x"\#(more)}"#
+  }
+
+  private func batch(_ tt: Int64, _ messages: String...) -> HTTPResponse {
+    answer(#"{"t":{"t":"\#(tt)","r":12},"m":[\#(messages.joined(separator: ","))]}"#)
+  }
+
+  private func listening(
+    to channels: [String],
+    from tt: Int64 = 100,
+    _ remote: PubNubRemote = remote()
+  ) throws -> any SubscriptionFeed {
+    var feed = try remote.feed()
+    feed.add(SubscriptionInterest(channels: channels), from: FeedStart(Timetoken(tt), region: "12"))
+    return feed
+  }
+
+  @Test("Joining asks with a cursor of 0 and is answered with the place to begin at")
+  func join() throws {
+    let feed = try remote().feed()
+    let interest = SubscriptionInterest(
+      channels: ["b ch", "a,x"].map { $0 == "b ch" ? "b-ch" : "é" },
+      groups: ["g1"],
+      filter: "k == 'v'"
+    )
+    guard case .ask(let request, let then) = try feed.join(interest, since: nil) else {
+      Issue.record("nothing is asked")
+      return
+    }
+    #expect(request.path == "/v2/subscribe/sub/b-ch,%C3%A9/0")
+    #expect(request.query == "channel-group=g1&filter-expr=k%20%3D%3D%20%27v%27&tt=0")
+    #expect(request.lane == .call)
+    guard case .done(let start) = try then(batch(170)) else {
+      Issue.record("asked on")
+      return
+    }
+    #expect(start == FeedStart(Timetoken(170), region: "12"))
+    let denied = answer(#"{"message":"Forbidden"}"#, 403)
+    #expect(throws: TransferError.self) { try then(denied) }
+    guard case .ask(_, let since) = try feed.join(interest, since: Timetoken(5)),
+      case .done(let chosen) = try since(batch(170))
+    else { return }
+    #expect(chosen == FeedStart(Timetoken(5), isChosen: true))
+  }
+
+  @Test(
+    "Names that PubNub cannot have are refused before it is asked",
+    arguments: ["", "a,b", "*"]
+  )
+  func badNames(_ name: String) throws {
+    let feed = try remote().feed()
+    #expect(throws: TransferError.self) {
+      _ = try feed.join(SubscriptionInterest(channels: [name]), since: nil)
+    }
+    #expect(throws: TransferError.self) {
+      _ = try feed.join(SubscriptionInterest(channels: [], groups: [name]), since: nil)
+    }
+  }
+
+  @Test("Groups alone, wildcards and presence can be listened to")
+  func others() throws {
+    var feed = try remote().feed()
+    let start = FeedStart(Timetoken(1))
+    feed.add(SubscriptionInterest(channels: [], groups: ["g"]), from: start)
+    #expect(request(&feed)?.path == "/v2/subscribe/sub/,/0")
+    #expect(throws: Never.self) {
+      _ = try feed.join(SubscriptionInterest(channels: ["a.*", "b-pnpres"]), since: nil)
+    }
+  }
+
+  @Test("The cursor of each answer is the next question's")
+  func cursor() throws {
+    var feed = try listening(to: ["ch"])
+    #expect(request(&feed)?.query == "tr=12&tt=100")
+    #expect(request(&feed)?.lane == .poll)
+    #expect(try feed.receive(batch(120, envelope("ch", 110)), nowMs: 0).count == 1)
+    #expect(request(&feed)?.query == "tr=12&tt=120")
+    #expect(try feed.receive(batch(130), nowMs: 0) == [])
+    #expect(request(&feed)?.query == "tr=12&tt=130")
+    // What failed is asked again from the same place.
+    #expect(throws: TransferError.self) { try feed.receive(answer("<html>"), nowMs: 0) }
+    #expect(request(&feed)?.query == "tr=12&tt=130")
+  }
+
+  @Test("Events of all kinds, with all they tell")
+  func events() throws {
+    var feed = try listening(to: ["ch", "w.*"])
+    _ = request(&feed)
+    let file = """
+      {"a":"2","f":0,"e":4,"i":"user 1","p":{"t":"110","r":12},"k":"sub","c":"ch","u":{"k":"v"},
+      "cmt":"my-type","d":{"message":{"t":"hi"},"file":{"id":"ID","name":"a b.txt"}}}
+      """
+    let messages = try feed.receive(
+      batch(
+        200,
+        file,
+        envelope("ch", 111),
+        envelope("ch", 112, #","e":1"#),
+        envelope("w.x", 113, #","b":"w.*""#),
+        envelope("ch", 114, #","e":3"#),
+        envelope("ch-pnpres", 115),
+        #"{"no":"channel"}"#
+      ),
+      nowMs: 0
+    )
+    #expect(
+      messages.map(\.kind) == [.file, .message, .signal, .message, .messageAction, .presence]
+    )
+    #expect(messages[0].publisher == "user 1")
+    #expect(messages[0].customMessageType == "my-type")
+    #expect(messages[0].meta == raw(#"{"k":"v"}"#))
+    #expect(messages[0].message == raw(#"{"t":"hi"}"#))
+    #expect(messages[0].file == SharedFile(id: "ID", name: "a b.txt"))
+    #expect(messages[0].fileURL?.contains("/files/ID/a%20b.txt?") == true)
+    #expect(messages[3].subscription == "w.*")
+  }
+
+  @Test("A file event without message, and ones that are malformed, end nothing")
+  func malformed() throws {
+    var feed = try listening(to: ["ch"], remote(encrypted))
+    _ = request(&feed)
+    let messages = try feed.receive(
+      batch(
+        200,
+        #"{"c":"ch","p":{"t":"1100"},"e":4,"d":{"file":{"id":"I","name":"n"}}}"#,
+        #"{"c":"ch","p":{"t":"1101"},"e":4,"d":"garbage"}"#,
+        #"{"c":"ch","p":{"t":"1102"},"e":4,"d":7}"#,
+        #"{"c":"ch","p":{"t":"1103"},"e":4}"#,
+        #"{"c":"ch","p":{"t":"1104"},"d":"garbage"}"#
+      ),
+      nowMs: 0
+    )
+    #expect(messages.count == 5)
+    #expect(messages[0].file?.id == "I")
+    for message in messages { #expect(message.error != nil) }
+    #expect(messages[1].message == raw(#""garbage""#))
+    #expect(request(&feed)?.query == "tr=12&tt=200")
+  }
+
+  @Test("Channels come and go without a gap and without an echo")
+  func changes() throws {
+    var feed = try listening(to: ["a"])
+    _ = request(&feed)
+    feed.add(SubscriptionInterest(channels: ["b"]), from: FeedStart(Timetoken(150), region: "12"))
+    // The answer to the old question: all of it comes again.
+    #expect(try feed.receive(batch(160, envelope("a", 155)), nowMs: 0) == [])
+    #expect(request(&feed)?.path == "/v2/subscribe/sub/a,b/0")
+    #expect(request(&feed)?.query == "tr=12&tt=100")
+    let both = batch(
+      160,
+      envelope("b", 140),
+      envelope("a", 145),
+      envelope("b", 155),
+      envelope("a", 156)
+    )
+    #expect(try feed.receive(both, nowMs: 0).map(\.timetoken.value) == [145, 155, 156])
+    feed.remove(channels: ["a"], groups: nil)
+    #expect(request(&feed)?.path == "/v2/subscribe/sub/b/0")
+    #expect(request(&feed)?.query == "tr=12&tt=160")
+    feed.remove(channels: ["b"], groups: nil)
+    #expect(feed.isIdle)
+  }
+
+  @Test("A moment that a host chose goes back for its channels alone")
+  func since() throws {
+    var feed = try listening(to: ["a"])
+    _ = request(&feed)
+    _ = try feed.receive(batch(200), nowMs: 0)
+    feed.add(
+      SubscriptionInterest(channels: ["b"]),
+      from: FeedStart(Timetoken(50), isChosen: true)
+    )
+    #expect(request(&feed)?.query == "tt=50")
+    let old = batch(210, envelope("a", 120), envelope("b", 60), envelope("a", 205))
+    #expect(try feed.receive(old, nowMs: 0).map(\.timetoken.value) == [60, 205])
+  }
+
+  @Test("A filter holds for the whole connection")
+  func filter() throws {
+    var feed = try listening(to: ["a"])
+    feed.add(
+      SubscriptionInterest(channels: ["b"], filter: "x > 1"),
+      from: FeedStart(Timetoken(100))
+    )
+    #expect(request(&feed)?.query == "filter-expr=x%20%3E%201&tr=12&tt=100")
+    #expect(feed.interest.filter == "x > 1")
+  }
+}
