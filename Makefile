@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build test check demo bench fuzz test-sanitized format clean
+.PHONY: help setup build test check demo emulate-pubnub bench fuzz test-sanitized format clean
 
 FERRY := .build/release/ferry
 ready = . scripts/lib.sh && PATH=$$(swift_path) && export PATH
@@ -36,6 +36,10 @@ check: ## format, imports, linkage, docs, generated files, Python lint; one line
 
 demo: build ## see it work: share a file between two processes on this machine
 	@$(ready) && "$$(find_python)" scripts/demo.py
+
+emulate-pubnub: ## a PubNub of this machine alone on port 8080, to try ferry without keys
+	@scripts/setup
+	@.venv/bin/python Tests/Emulators/pubnub $(ARGS)
 
 bench: build ## measure beside plain tools and rewrite docs/benchmarks.md; FORCE=1 on a busy machine
 	@$(ready) && "$$(find_python)" Benchmarks/run $(if $(FORCE),--force)

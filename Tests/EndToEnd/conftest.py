@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from pubnub_support import chat, emulator  # noqa: F401 (fixtures)
 from sidecar import BINARY, TIMEOUT, Sidecar, environment
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "Emulators"))

@@ -1,0 +1,254 @@
+"""Listening to PubNub's channels, through the emulator."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from pubnub_support import Chat, Emulator, Fault
+from sidecar import TIMEOUT, Sidecar
+
+FILE = {"message": {"t": "hi"}, "file": {"id": "ID", "name": "a b.txt"}}
+
+
+def polling(emulator: Emulator, names: str | None = None) -> None:
+    """Waits until the service holds a poll (for these channels)."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        polls = [s for s in emulator.requests("subscribe") if s.params["tt"] != "0"]
+        if polls and (names is None or polls[-1].request.path.split("/")[4] == names):
+            return
+        assert time.monotonic() < end, f"no poll for {names}"
+        time.sleep(0.01)
+
+
+def messages(ferry: Sidecar, count: int) -> list[dict]:
+    return [ferry.event("message") for _ in range(count)]
+
+
+def test_events_come_with_all_they_tell(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    start = ferry.call("channel/subscribe", channels=["ch"])["timetoken"]
+    assert ferry.event("status")["state"] == "connected"
+    tt = emulator.publish("ch", FILE, 4, meta={"k": "v"}, custom_type="my-type")
+    event = ferry.event("message")
+    assert event == {
+        "seq": event["seq"],
+        "remote": "chat",
+        "channel": "ch",
+        "publisher": "other",
+        "timetoken": str(tt),
+        "type": "file",
+        "customMessageType": "my-type",
+        "meta": {"k": "v"},
+        "message": {"t": "hi"},
+        "file": {
+            "id": "ID",
+            "name": "a b.txt",
+            "url": f"{emulator.origin}/v1/files/demo/channels/ch/files/ID/a%20b.txt"
+            "?pnsdk=Ferry%2F1&uuid=me",
+        },
+    }
+    assert int(start) < tt
+    emulator.publish("ch", "plain text")
+    assert ferry.event("message")["type"] == "message"
+    sent = ferry.call("file/send", channel="ch", name="n", text="x")
+    assert ferry.event("message")["file"]["id"] == sent["id"]
+    ferry.call("channel/unsubscribe")
+    assert ferry.event("status")["state"] == "disconnected"
+
+
+def test_many_channels_share_a_connection(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["b", "a"])
+    ferry.call("channel/subscribe", channels=["c"])
+    polling(emulator, "a,b,c")
+    for name in ("a", "b", "c", "d"):
+        emulator.publish(name, name)
+    assert [m["channel"] for m in messages(ferry, 3)] == ["a", "b", "c"]
+    ferry.call("channel/unsubscribe", channels=["b"])
+    polling(emulator, "a,c")
+    for name in ("b", "c"):
+        emulator.publish(name, name)
+    assert [m["channel"] for m in messages(ferry, 1)] == ["c"]
+
+
+def test_channels_come_and_go_without_loss(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["steady"])
+    got: list[int] = []
+    for number in range(40):
+        emulator.publish("steady", number)
+        if number % 2:
+            ferry.call("channel/subscribe", channels=[f"x{number}"])
+        if number % 4 == 3:
+            ferry.call("channel/unsubscribe", channels=[f"x{number - 2}"])
+    while len(got) < 40:
+        got.append(ferry.event("message", channel="steady")["message"])
+    assert got == list(range(40))
+
+
+def test_groups_and_wildcards(chat: Chat, emulator: Emulator) -> None:
+    emulator.channels.groups["g"] = ["in1", "in2"]
+    ferry = chat()
+    ferry.call("channel/subscribe", groups=["g"])
+    ferry.call("channel/subscribe", channels=["w.*"])
+    polling(emulator, "w.%2A")
+    emulator.publish("in2", FILE, 4)
+    emulator.publish("w.x", FILE, 4)
+    first, second = messages(ferry, 2)
+    assert (first["channel"], first["subscription"]) == ("in2", "g")
+    assert (second["channel"], second["subscription"]) == ("w.x", "w.*")
+    ferry.call("channel/unsubscribe", channels=["w.*"])
+    polling(emulator, ",")
+    ferry.call("channel/unsubscribe", groups=["g"])
+    ferry.event("status", state="disconnected")
+    error = ferry.error("channel/subscribe", groups=["unknown"])
+    assert error.code == "ERR_PERMISSION_DENIED"
+    assert error.data["phase"] == "subscribe"
+
+
+def test_filters_are_the_services(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"], filter="k == 'yes' && n > 1")
+    polling(emulator)
+    emulator.publish("ch", 1, meta={"k": "no", "n": 2})
+    emulator.publish("ch", 2, meta={"k": "yes", "n": 2})
+    assert ferry.event("message")["message"] == 2
+    error = ferry.error("channel/subscribe", channels=["ch"], filter="k =")
+    assert error.code == "ERR_INVALID_ARGUMENT" and error.data["httpStatus"] == 481
+
+
+def test_since_brings_what_was_missed(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    first = emulator.publish("ch", 1)
+    emulator.publish("ch", 2)
+    ferry.call("channel/subscribe", channels=["other"])
+    polling(emulator)
+    emulator.publish("other", 3)
+    assert ferry.event("message")["message"] == 3
+    reply = ferry.call("channel/subscribe", channels=["ch"], since=str(first))
+    assert reply["timetoken"] == str(first)
+    emulator.publish("other", 4)
+    assert [m["message"] for m in messages(ferry, 2)] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    "fault", [{"status": 500}, {"drop": "before"}, {"drop": "after"}, {"status": 200, "body": "<"}]
+)
+def test_it_reconnects_without_a_gap(chat: Chat, emulator: Emulator, fault: dict) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    ferry.event("status", state="connected")
+    polling(emulator)
+    emulator.faults.append(Fault("subscribe", times=3, **fault))
+    for number in range(3):
+        emulator.publish("ch", number)
+    assert ferry.event("status")["state"] == "reconnecting"
+    for number in range(3, 6):
+        emulator.publish("ch", number)
+    assert ferry.event("status")["state"] == "connected"
+    assert [m["message"] for m in messages(ferry, 6)] == list(range(6))
+
+
+def test_the_server_restarts(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    polling(emulator)
+    emulator.hang_up()
+    emulator.publish("ch", 1)
+    assert ferry.event("message")["message"] == 1
+
+
+def test_idle_polls_are_asked_again(chat: Chat, emulator: Emulator) -> None:
+    emulator.hold = 0.2
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    end = time.monotonic() + TIMEOUT
+    while len(emulator.requests("subscribe")) < 5:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    emulator.publish("ch", 1)
+    assert ferry.event("message")["message"] == 1
+    assert [s["params"]["state"] for s in ferry.received if s.get("method") == "status"] == [
+        "connected"
+    ]
+
+
+def test_denied_until_there_are_credentials(chat: Chat, emulator: Emulator) -> None:
+    emulator.access.tokens = {"t1": {"*": "r"}, "t2": {"*": "r"}}
+    ferry = chat(authToken="t1")
+    ferry.call("channel/subscribe", channels=["ch"])
+    ferry.event("status", state="connected")
+    polling(emulator)
+    emulator.access.expired.add("t1")
+    emulator.publish("ch", 1)
+    assert ferry.event("message")["message"] == 1  # the poll was let in before
+    status = ferry.event("status")
+    assert status["state"] == "denied"
+    assert status["error"]["data"]["code"] == "ERR_UNAUTHENTICATED"
+    asked = len(emulator.requests("subscribe"))
+    emulator.publish("ch", 2)
+    assert len(emulator.requests("subscribe")) == asked  # nobody asks in vain
+    ferry.call("remote/credentials", remote="chat", authToken="t2")
+    assert ferry.event("status")["state"] == "connected"
+    assert ferry.event("message")["message"] == 2
+    assert emulator.requests("subscribe")[-1].params["auth"] == "t2"
+
+
+def test_a_new_token_is_used_at_once(chat: Chat, emulator: Emulator) -> None:
+    emulator.access.tokens = {"t1": {"*": "r"}, "t2": {"*": "r"}}
+    ferry = chat(authToken="t1")
+    ferry.call("channel/subscribe", channels=["ch"])
+    polling(emulator)
+    ferry.call("remote/credentials", remote="chat", authToken="t2")
+    end = time.monotonic() + TIMEOUT
+    while emulator.requests("subscribe")[-1].params["auth"] != "t2":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    emulator.publish("ch", 1)
+    assert ferry.event("message")["message"] == 1
+
+
+def test_not_allowed_at_all(chat: Chat, emulator: Emulator) -> None:
+    emulator.access.tokens = {}
+    error = chat(authToken="none").error("channel/subscribe", channels=["ch"])
+    assert error.code == "ERR_PERMISSION_DENIED" and error.data["phase"] == "subscribe"
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_goes_on(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat(crypto={"cipherKey": "enigma"})
+    ferry.call("channel/subscribe", channels=["ch"])
+    polling(emulator)
+    emulator.publish("ch", "garbage", 4)
+    emulator.publish("ch", FILE, 4)
+    emulator.publish("ch", {"no": "file"}, 4)
+    emulator.publish("ch", "garbage")
+    sealed, plain, malformed, text = messages(ferry, 4)
+    assert sealed["message"] == "garbage" and "file" not in sealed
+    assert plain["file"]["id"] == "ID"
+    for event in (sealed, plain, malformed, text):
+        assert event["error"]["data"]["code"] == "ERR_DECRYPTION_FAILED"
+    sent = ferry.call("file/send", channel="ch", name="n", text="x", message="sealed")
+    event = ferry.event("message")
+    assert event["message"] == "sealed" and "error" not in event
+    assert event["file"]["id"] == sent["id"]
+
+
+def test_an_announcement_without_message(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    polling(emulator)
+    emulator.publish("ch", {"file": {"id": "I", "name": "n"}}, 4)
+    emulator.publish("ch", {"message": None, "file": {"id": "J", "name": "n"}}, 4)
+    for event in messages(ferry, 2):
+        assert event["type"] == "file" and "message" not in event
+
+
+def test_a_burst_comes_whole_and_in_order(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    polling(emulator)
+    for number in range(2000):
+        emulator.publish("ch", {"message": number, "file": {"id": "I", "name": "n"}}, 4)
+    assert [m["message"] for m in messages(ferry, 2000)] == list(range(2000))
