@@ -81,19 +81,12 @@ struct UploadRequests {
     return request
   }
 
+  /// Asked again, it may leave an upload behind that nobody knows of; but one without parts, which
+  /// takes no room.
   func create() throws(TransferError) -> HTTPRequest {
     var headers = try stored(sha256: nil)
     if hasCRC32C { headers.append(HTTPHeader("x-amz-checksum-algorithm", "CRC32C")) }
-    var request = remote.request(
-      .post,
-      try key,
-      query: [("uploads", "")],
-      headers: headers,
-      body: []
-    )
-    // Again would begin a second upload that nobody knows of.
-    request.isRepeatable = false
-    return request
+    return remote.request(.post, try key, query: [("uploads", "")], headers: headers, body: [])
   }
 
   func part(_ multipart: MultipartUpload?, _ part: Int) throws(TransferError) -> HTTPRequest {

@@ -191,6 +191,23 @@ def test_a_part_or_the_completion_that_fails_once_is_sent_again(
     assert len(server.lines("PUT")) <= 4
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [{"drop_before": True}, {"drop_after": True}, {"status": 503, "code": "SlowDown"}],
+    ids=str,
+)
+def test_a_beginning_that_fails_once_is_tried_again(
+    ferry: Sidecar, server: S3Server, fault: dict[str, Any]
+) -> None:
+    server.fault(query="uploads", **fault)
+    digest, _ = put_large(ferry)
+    assert sha256(server.bucket.objects["large"].content) == digest
+    left = server.bucket.uploads
+    assert len(left) == (1 if "drop_after" in fault else 0)
+    assert all(upload.parts == {} for upload in left.values())
+    left.clear()
+
+
 @pytest.mark.parametrize("body", [b"", b"   ", b"<Error><Code>InternalError</Code></Error>"])
 def test_a_completion_of_status_200_is_not_believed(
     ferry: Sidecar, server: S3Server, body: bytes
