@@ -85,7 +85,9 @@ final class RemoteLink: Sendable {
       let mayHaveArrived = failure.mayHaveArrived ?? true
       wasRepeated = wasRepeated || mayHaveArrived
       let mayAsk = request.isRepeatable || !mayHaveArrived
-      guard failure.isRetryable, mayAsk, attempt <= retries, budget.takeRetry()
+      // Who listens asks again by itself, and tells its host meanwhile.
+      let most = request.lane == .poll ? 0 : retries
+      guard failure.isRetryable, mayAsk, attempt <= most, budget.takeRetry()
       else { throw failure }
       traffic.countRetry()
       let delay = wait ?? Backoff.delay(afterAttempt: attempt, random: .random(in: 0...1))

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from pubnub_support import Chat, Emulator, Fault
-from sidecar import TIMEOUT, Sidecar
+from sidecar import Sidecar
 
 FILE = {"message": {"t": "hi"}, "file": {"id": "ID", "name": "a b.txt"}}
 
 
 def polling(emulator: Emulator, names: str | None = None) -> None:
     """Waits until the service holds a poll (for these channels)."""
-    end = time.monotonic() + TIMEOUT
-    while True:
-        polls = [s for s in emulator.requests("subscribe") if s.params["tt"] != "0"]
-        if polls and (names is None or polls[-1].request.path.split("/")[4] == names):
-            return
-        assert time.monotonic() < end, f"no poll for {names}"
-        time.sleep(0.01)
+    emulator.wait_until(
+        lambda seen: seen.route == "subscribe"
+        and seen.params["tt"] != "0"
+        and names in (None, seen.request.path.split("/")[4])
+    )
 
 
 def messages(ferry: Sidecar, count: int) -> list[dict]:
@@ -160,14 +156,24 @@ def test_the_server_restarts(chat: Chat, emulator: Emulator) -> None:
     assert ferry.event("message")["message"] == 1
 
 
+def test_the_server_goes_away_and_comes_back(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    ferry.event("status", state="connected")
+    polling(emulator)
+    emulator.leave()
+    assert ferry.event("status")["state"] == "reconnecting"
+    emulator.publish("ch", 1)
+    emulator.come_back()
+    assert ferry.event("status")["state"] == "connected"
+    assert ferry.event("message")["message"] == 1
+
+
 def test_idle_polls_are_asked_again(chat: Chat, emulator: Emulator) -> None:
     emulator.hold = 0.2
     ferry = chat()
     ferry.call("channel/subscribe", channels=["ch"])
-    end = time.monotonic() + TIMEOUT
-    while len(emulator.requests("subscribe")) < 5:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    emulator.wait("subscribe", 5)
     emulator.publish("ch", 1)
     assert ferry.event("message")["message"] == 1
     assert [s["params"]["state"] for s in ferry.received if s.get("method") == "status"] == [
@@ -202,10 +208,7 @@ def test_a_new_token_is_used_at_once(chat: Chat, emulator: Emulator) -> None:
     ferry.call("channel/subscribe", channels=["ch"])
     polling(emulator)
     ferry.call("remote/credentials", remote="chat", authToken="t2")
-    end = time.monotonic() + TIMEOUT
-    while emulator.requests("subscribe")[-1].params["auth"] != "t2":
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    emulator.wait("subscribe", auth="t2")
     emulator.publish("ch", 1)
     assert ferry.event("message")["message"] == 1
 

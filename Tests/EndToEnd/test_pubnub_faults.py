@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import base64
+import threading
 import time
 
 import pytest
 from files import content, sha256
 from pubnub_support import Chat, Emulator, Fault
 from sidecar import TIMEOUT, Sidecar
-
-
-def until(emulator: Emulator, route: str, count: int = 1) -> None:
-    """Waits for a request to have come in."""
-    end = time.monotonic() + TIMEOUT
-    while len(emulator.requests(route)) < count:
-        assert time.monotonic() < end, f"no {route} came"
-        time.sleep(0.01)
 
 
 def announced(emulator: Emulator) -> list[str]:
@@ -150,7 +143,7 @@ def test_killed_between_upload_and_publish(chat: Chat, emulator: Emulator) -> No
     ferry = chat()
     (ferry.work / "a").write_bytes(content(100_000))
     ferry.call("file/send", channel="ch", path="a", transferId="t", detach=True)
-    until(emulator, "publish")
+    emulator.wait("publish")
     ferry.kill()
     later = chat()
     assert later.call("transfer/get", transferId="t")["state"] == "interrupted"
@@ -167,7 +160,7 @@ def test_killed_after_publish_was_taken(chat: Chat, emulator: Emulator) -> None:
     emulator.faults.append(Fault("history", times=1, delay=TIMEOUT))
     ferry = chat()
     ferry.call("file/send", channel="ch", name="n", text="x", transferId="t", detach=True)
-    until(emulator, "history")
+    emulator.wait("history")
     ferry.kill()
     later = chat()
     later.call("transfer/resume", transferId="t")
@@ -180,7 +173,7 @@ def test_killed_during_the_upload(chat: Chat, emulator: Emulator) -> None:
     ferry = chat(crypto={"cipherKey": "enigma"})
     (ferry.work / "a").write_bytes(content(100_000))
     ferry.call("file/send", channel="ch", path="a", transferId="t", detach=True)
-    until(emulator, "upload")
+    emulator.wait("upload")
     ferry.kill()
     later = chat(crypto={"cipherKey": "enigma"})
     later.call("transfer/resume", transferId="t")
@@ -193,7 +186,7 @@ def test_a_key_of_a_request_is_not_kept_over_a_kill(chat: Chat, emulator: Emulat
     ferry = chat()
     send = {"channel": "ch", "name": "n", "text": "hello", "transferId": "t", "cipherKey": "k1"}
     ferry.call("file/send", **send, detach=True)
-    until(emulator, "upload")
+    emulator.wait("upload")
     ferry.kill()
     later = chat()
     later.call("transfer/resume", transferId="t")
@@ -210,7 +203,7 @@ def test_asked_for_again_with_its_key_it_goes_on(chat: Chat, emulator: Emulator)
     ferry = chat()
     send = {"channel": "ch", "name": "n", "text": "hello", "transferId": "t", "cipherKey": "k1"}
     ferry.call("file/send", **send, detach=True)
-    until(emulator, "upload")
+    emulator.wait("upload")
     ferry.kill()
     later = chat()
     sent = later.call("file/send", **send)
@@ -231,7 +224,7 @@ def test_pause_and_cancel(chat: Chat, emulator: Emulator) -> None:
     (ferry.work / "a").write_bytes(content(100_000))
     for name in ("p", "c"):
         ferry.call("file/send", channel="ch", path="a", transferId=name, detach=True)
-    until(emulator, "upload", 2)
+    emulator.wait("upload", 2)
     ferry.call("transfer/pause", transferId="p")
     ferry.event("paused", transferId="p")
     ferry.call("transfer/cancel", transferId="c")
@@ -245,7 +238,7 @@ def test_cancelled_after_the_upload_it_is_removed(chat: Chat, emulator: Emulator
     emulator.faults.append(Fault("publish", times=1, delay=TIMEOUT, drop="before"))
     ferry = chat()
     ferry.call("file/send", channel="ch", name="n", text="x", transferId="t", detach=True)
-    until(emulator, "publish")
+    emulator.wait("publish")
     ferry.call("transfer/cancel", transferId="t")
     ferry.event("cancelled", transferId="t")
     assert emulator.storage.blobs == {} and announced(emulator) == []
@@ -303,7 +296,7 @@ def test_a_download_goes_on_after_a_kill(chat: Chat, emulator: Emulator) -> None
     key = sent_file(ferry, 20 << 20)
     emulator.faults.append(Fault("blob", times=1, after=2, delay=TIMEOUT, drop="before"))
     ferry.call("file/download", **key, target="b", transferId="t", detach=True)
-    until(emulator, "blob", 3)
+    emulator.wait("blob", 3)
     ferry.kill()
     later = chat(limits={"maxFileSize": "40 MiB"})
     seen = len(emulator.requests("blob"))
@@ -346,13 +339,15 @@ def test_errors_that_are_no_json(chat: Chat, emulator: Emulator) -> None:
 
 
 def test_a_source_that_changes_is_not_announced(chat: Chat, emulator: Emulator) -> None:
-    emulator.faults.append(Fault("upload", times=1, delay=0.5))
+    gate = threading.Event()
+    emulator.faults.append(Fault("upload", gate=gate))
     ferry = chat()
     (ferry.work / "a").write_bytes(content(100_000))
     request = ferry.start("file/send", channel="ch", path="a")
-    until(emulator, "upload")
+    emulator.wait("upload")
     with (ferry.work / "a").open("r+b") as file:
         file.write(b"changed")
+    gate.set()
     assert ferry.reply(request)["error"]["data"]["code"] == "ERR_FILE_CHANGED"
     assert emulator.storage.blobs == {} and announced(emulator) == []
 

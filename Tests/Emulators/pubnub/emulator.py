@@ -14,7 +14,7 @@ import threading
 import time
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 from urllib.parse import unquote
 
 from auth import Access, manager
@@ -59,6 +59,7 @@ class Emulator:
         self.faults: list[Fault] = []
         self.seen: list[Seen] = []
         self.keep_seen = True
+        self._came = threading.Condition()
         self.files: dict[str, tuple[str, str]] = {}  # id: channel, name
         self.server = Server(self._handle)
         self.origin = ""
@@ -130,6 +131,15 @@ class Emulator:
 
         self.call(close())
 
+    def leave(self) -> None:
+        """Takes no connection any more, and closes those there are."""
+        self.call(self.server.stop())
+
+    def come_back(self) -> None:
+        """Listens again, where it did before."""
+        host, _, port = self.origin.removeprefix("http://").partition(":")
+        self.call(self.serve(host, int(port)))
+
     def publish(self, channel: str, payload: Any, kind: int = 0, **more: Any) -> int:
         """Publishes from outside, as another client would."""
 
@@ -143,6 +153,19 @@ class Emulator:
     def requests(self, route: str) -> list[Seen]:
         return [seen for seen in list(self.seen) if seen.route == route]
 
+    def wait(self, route: str, count: int = 1, **params: str) -> None:
+        """Until so many requests of a route came, with these parameters."""
+        wanted = params.items()
+        self.wait_until(lambda s: s.route == route and wanted <= s.params.items(), count)
+
+    def wait_until(
+        self, matches: Callable[[Seen], bool], count: int = 1, timeout: float = 60
+    ) -> None:
+        """Until so many requests came that match."""
+        with self._came:
+            if not self._came.wait_for(lambda: sum(map(matches, self.seen)) >= count, timeout):
+                raise TimeoutError(f"only these came: {[seen.route for seen in self.seen]}")
+
     # Answering
 
     async def _handle(self, request: Request) -> Answer:
@@ -155,7 +178,9 @@ class Emulator:
             name, _, value = item.partition("=")
             params[unquote(name)] = unquote(value)
         if self.keep_seen:
-            self.seen.append(Seen(route, request, params))
+            with self._came:
+                self.seen.append(Seen(route, request, params))
+                self._came.notify_all()
         fault = self._fault(route)
         self._rename = fault.rename if fault else None
         self._expire = fault.expire if fault else False

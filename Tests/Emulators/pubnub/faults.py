@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +33,7 @@ class Fault:
     status: answer so, with `body` and `headers` · drop: `before` (not performed) or `after`
     (performed, the answer is lost) · truncate: bytes of the answer's body that still come · delay:
     seconds before the answer · redirect: a Location to answer with · expire: the slot or URL is
-    out of date · rename: the name that the service keeps.
+    out of date · rename: the name that the service keeps · gate: set by whoever lets the answer go.
     """
 
     route: str
@@ -47,6 +48,7 @@ class Fault:
     redirect: str | None = None
     expire: bool = False
     rename: str | None = None
+    gate: threading.Event | None = None
 
     def __post_init__(self) -> None:
         if self.route not in ROUTES:
@@ -71,6 +73,8 @@ class Fault:
         """Answers in place of the route, which `perform` carries out."""
         if self.delay:
             await asyncio.sleep(self.delay)
+        if self.gate:
+            await asyncio.get_running_loop().run_in_executor(None, self.gate.wait)
         if self.drop == "before":
             return Answer(drop=True)
         if self.redirect is not None:
