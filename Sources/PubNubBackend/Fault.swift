@@ -47,10 +47,10 @@ struct Fault: Equatable {
     let said = words.map { " (\($0.prefix(200)))" } ?? ""
     var error = TransferError(
       errorCode,
-      "\(service ?? "PubNub") refused to \(what) with status \(status)\(said): \(advice)"
+      "\(service?.prefix(64) ?? "PubNub") refused to \(what) with status \(status)\(said): \(advice)"
     )
     error.httpStatus = status
-    error.serverCode = code ?? service
+    error.serverCode = (code ?? service).map { Self.redacted(String($0.prefix(128)), secrets) }
     error.serverMessage = words.map { String(decoding: $0.utf8.prefix(1024), as: UTF8.self) }
     return error
   }

@@ -7,7 +7,9 @@ enum HTTPDate {
       let month = months.firstIndex(of: String(words[2])), let year = Int64(words[3])
     else { return nil }
     let time = words[4].split(separator: ":").compactMap { Int64($0) }
-    guard time.count == 3 else { return nil }
+    guard time.count == 3, time.allSatisfy({ (0...60).contains($0) }), (1...31).contains(day),
+      (1970...9999).contains(year)
+    else { return nil }
     // Days since 1970 in the Gregorian calendar, with years that begin in March.
     let shifted = year - (month < 2 ? 1 : 0)
     let days =

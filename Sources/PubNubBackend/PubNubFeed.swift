@@ -28,7 +28,7 @@ struct PubNubFeed: SubscriptionFeed {
     for name in interest.channels {
       try Rules.check(subscription: name, field: "/channels")
     }
-    for name in interest.groups { try Rules.check(subscription: name, field: "/groups") }
+    for name in interest.groups { try Rules.check(group: name) }
     let request = poll(
       channels: interest.channels,
       groups: interest.groups,

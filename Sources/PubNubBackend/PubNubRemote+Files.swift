@@ -183,7 +183,7 @@ extension PubNubRemote {
             SharedFile(
               id: id,
               name: name,
-              size: file.int("size"),
+              size: file.int("size").flatMap { $0 >= 0 ? $0 : nil },
               createdMs: file.string("created").flatMap(Self.milliseconds)
             )
           )

@@ -78,7 +78,8 @@ extension PubNubRemote {
     historyRequest(
       channel: channel,
       limit: 1,
-      start: Timetoken(timetoken.value + 1),
+      // Exclusive; a host may ask for any number.
+      start: Timetoken(timetoken.value == .max ? .max : timetoken.value + 1),
       end: timetoken
     )
   }

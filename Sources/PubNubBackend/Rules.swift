@@ -30,6 +30,14 @@ enum Rules {
     try check(channel: name == "" ? subscription : name, field: field)
   }
 
+  /// Groups may be of a namespace (`namespace:group`).
+  static func check(group: String) throws(TransferError) {
+    try check(
+      channel: String(String.UnicodeScalarView(group.unicodeScalars.filter { $0 != ":" })),
+      field: "/groups"
+    )
+  }
+
   static func check(name: String) throws(TransferError) {
     guard !name.isEmpty, name.unicodeScalars.allSatisfy({ $0.value >= 32 }) else {
       throw TransferError(

@@ -276,6 +276,12 @@ struct DownloadTests {
     }
   }
 
+  @Test("A message of any moment can be asked for", arguments: [0, Int64.max])
+  func anyMoment(_ value: Int64) throws {
+    var download = try remote().download(downloadSpec(.message(channel: "ch", Timetoken(value))))
+    #expect(download.next().request?.query.contains("end=\(value)&") == true)
+  }
+
   @Test("A file is found by the message that announced it")
   func byMessage() throws {
     let remote = remote()

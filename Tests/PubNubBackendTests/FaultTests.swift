@@ -83,6 +83,20 @@ struct FaultTests {
     #expect(!error.message.contains("t0ken"))
   }
 
+  @Test("Codes and services of any length are bounded")
+  func longWords() throws {
+    let long = String(repeating: "x", count: 10_000)
+    for body in [
+      #"{"error":{"message":"m","source":"s","code":"\#(long)"}}"#,
+      #"{"error":{"message":"m","code":{"a":"\#(long)"}}}"#,
+      #"{"message":"m","service":"\#(long)"}"#,
+    ] {
+      let error = remote().error(answer(body, 400), doing: "do this")
+      #expect(try #require(error.serverCode).count <= 128)
+      #expect(error.message.count < 400)
+    }
+  }
+
   @Test("What may succeed later is asked again, what is refused is not")
   func judging() {
     let remote = remote()

@@ -72,6 +72,14 @@ struct FeedTests {
     }
   }
 
+  @Test("Groups may have a namespace")
+  func namespaces() throws {
+    let feed = try remote().feed()
+    let interest = SubscriptionInterest(channels: [], groups: ["ns:g"])
+    guard case .ask(let request, _) = try feed.join(interest, since: nil) else { return }
+    #expect(request.query == "channel-group=ns%3Ag&tt=0")
+  }
+
   @Test("Groups alone, wildcards and presence can be listened to")
   func others() throws {
     var feed = try remote().feed()

@@ -129,6 +129,8 @@ struct SignatureTests {
       ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
       ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199_000), ("x", nil),
       ("Sun Nov  6 08:49:37 1994", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
+      ("Sun, 06 Nov 999999999999999999 08:49:37 GMT", nil), ("Sun, 99 Nov 1994 08:49:37 GMT", nil),
+      ("Sun, 06 Nov 1994 9999999999:49:37 GMT", nil),
     ] as [(String, Int64?)]
   )
   func dates(_ text: String, _ expected: Int64?) {
