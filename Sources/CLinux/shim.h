@@ -6,6 +6,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <linux/fs.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,6 +66,12 @@ static inline int clinux_syncfs(int fd) { return syncfs(fd); }
 
 /// prctl(2) PR_SET_NAME: names the calling thread for debuggers, at most 15 bytes.
 static inline int clinux_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
+
+/// Bounds the heaps that malloc keeps beside each other for threads; each keeps what it has had.
+static inline void clinux_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
+
+/// Gives the system back what malloc keeps for later.
+static inline void clinux_return_memory(void) { malloc_trim(0); }
 
 /// The process's environment, which Glibc and the compiler's headers both declare.
 static inline char **clinux_environ(void) { return environ; }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 package import JSON
 
@@ -9,9 +10,9 @@ package final class Outbox: Sendable {
   /// How much may lie unread, in bytes.
   package struct Bounds: Sendable {
     /// Beyond this the outbox counts as congested, until half of it is left.
-    package var soft = 1 << 20
+    package var soft = 512 << 10
     /// Beyond `soft` plus this the reader of requests stops.
-    package var refusals = 4 << 20
+    package var refusals = 512 << 10
 
     /// The bounds that are usual.
     package init() {}
@@ -191,6 +192,14 @@ package final class Outbox: Sendable {
       state.isHeld = false
       return state.isReady
     }
+    let patience = ContinuousClock.now + .seconds(1)
+    let hasRoom = monitor.wait { state in
+      if state.unread <= limit || state.isEnded { return .done(true) }
+      return .now >= patience ? .done(false) : .again(until: patience)
+    }
+    if hasRoom { return }
+    // It may be hours: what the work until now needed is not kept for more of it.
+    clinux_return_memory()
     monitor.wait { state in
       state.unread <= limit || state.isEnded ? .done(()) : .again(until: nil)
     }

@@ -12,7 +12,9 @@ enum IndexSchema {
   static func prepare(_ database: Database, path: String) throws(TransferError) {
     let found = try run(path) { () throws(SQLiteError) in
       // FULL: what a reply called durable survives a power cut.
-      try database.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+      try database.execute(
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -512"
+      )
       let version = try database.first("PRAGMA user_version") { $0.integer(0) }
       let tables = try database.first("SELECT count(*) FROM sqlite_master") { $0.integer(0) }
       return (version: version ?? 0, tables: tables ?? 0)
