@@ -67,8 +67,12 @@ static inline int clinux_syncfs(int fd) { return syncfs(fd); }
 /// prctl(2) PR_SET_NAME: names the calling thread for debuggers, at most 15 bytes.
 static inline int clinux_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
 
-/// Bounds the heaps that malloc keeps beside each other for threads; each keeps what it has had.
-static inline void clinux_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
+/// Bounds the heaps that malloc keeps beside each other for threads, and gives blocks of `mapped`
+/// bytes and more back to the system when they are freed; by default both grow with use.
+static inline void clinux_bound_malloc(int heaps, int mapped) {
+  mallopt(M_ARENA_MAX, heaps);
+  mallopt(M_MMAP_THRESHOLD, mapped);
+}
 
 /// Gives the system back what malloc keeps for later.
 static inline void clinux_return_memory(void) { malloc_trim(0); }

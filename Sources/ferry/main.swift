@@ -83,8 +83,8 @@ func serve(_ options: Arguments.ServeOptions) -> Never {
   let isTerminal = isatty(0) == 1
   // First of all: from here on nothing but the protocol reaches stdout.
   let (input, output) = StandardStreams.takeOver()
-  // By default there are eight for each processor, and what one gave back no other uses.
-  clinux_limit_heaps(2)
+  // Memory stays flat whatever was in flight before: large blocks go back when they are free.
+  clinux_bound_malloc(2, 256 << 10)
   let log = log(options)
   if isTerminal {
     tell("reading JSON-RPC requests from this terminal, one per line; Ctrl-D ends.")
