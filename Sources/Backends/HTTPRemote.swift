@@ -104,6 +104,11 @@ package enum RemoteCall<Value: Sendable>: Sendable {
     HTTPRequest,
     then: @Sendable (HTTPResponse) throws(TransferError) -> RemoteCall<Value>
   )
+  /// Several at the same time, none of which needs another's answer; the answers are in their order.
+  case askAll(
+    [HTTPRequest],
+    then: @Sendable ([HTTPResponse]) throws(TransferError) -> RemoteCall<Value>
+  )
 }
 
 /// What to do with an answer.

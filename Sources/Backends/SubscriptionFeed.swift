@@ -35,6 +35,8 @@ package protocol SubscriptionFeed: Sendable {
 package enum FeedStep: Sendable, Equatable {
   /// Ask this, and hand the answer over.
   case ask(HTTPRequest)
+  /// Ask these at the same time, and hand the answers over one by one, in the questions' order.
+  case askAll([HTTPRequest])
   /// Wait before the next question.
   case wait(Duration)
 }
@@ -65,9 +67,18 @@ package struct FeedStart: Sendable, Equatable {
   package var region: String?
   /// Whether the host chose the moment.
   package var isChosen: Bool
+  /// Of each channel the names of recent messages that are there already and do not come, where
+  /// the remote's order is not the one in which messages appear.
+  package var known: [String: Set<String>]
 
   /// Makes a start.
-  package init(_ timetoken: Timetoken, region: String? = nil, isChosen: Bool = false) {
+  package init(
+    _ timetoken: Timetoken,
+    region: String? = nil,
+    isChosen: Bool = false,
+    known: [String: Set<String>] = [:]
+  ) {
+    self.known = known
     self.timetoken = timetoken
     self.region = region
     self.isChosen = isChosen

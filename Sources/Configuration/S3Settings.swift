@@ -24,6 +24,10 @@ package struct S3Settings: Sendable, Equatable {
   ///
   /// Larger where a file would have too many.
   package var partSize: Int64?
+  /// How long a subscriber pauses between two looks for messages, in milliseconds.
+  package var pollIntervalMs: Int64 = 5000
+  /// How late a message may become visible and still be told, in milliseconds.
+  package var settleWindowMs: Int64 = 120_000
   /// What all remotes over HTTP can be told.
   package var http: HTTPSettings
 
@@ -109,6 +113,12 @@ extension S3Settings {
     partSize = try fields.parsed("partSize", expected: "a size from 5 MiB to 5 GiB") { text in
       Quantity.bytes(text).flatMap { (5 << 20...5 << 30).contains($0) ? $0 : nil }
     }
+    pollIntervalMs =
+      try fields.time("pollInterval", in: 1000...3_600_000, "a time from 1s to 1h")
+      ?? pollIntervalMs
+    settleWindowMs =
+      try fields.time("settleWindow", in: 10_000...3_600_000, "a time from 10s to 1h")
+      ?? settleWindowMs
     http = try HTTPSettings(&fields)
     switch provider {
     case .auto, .aws: break
@@ -196,5 +206,18 @@ extension S3Settings {
     }
     if port == (scheme == "https://" ? 443 : 80) { port = nil }
     return scheme + host + (port.map { ":\($0)" } ?? "")
+  }
+}
+
+extension ConfigFields {
+  /// A time in milliseconds.
+  fileprivate mutating func time(
+    _ key: String,
+    in range: ClosedRange<Int64>,
+    _ expected: String
+  ) throws(ConfigurationError) -> Int64? {
+    try parsed(key, expected: expected) { text in
+      Quantity.milliseconds(text).flatMap { range.contains($0) ? $0 : nil }
+    }
   }
 }

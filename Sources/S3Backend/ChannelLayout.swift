@@ -14,6 +14,9 @@ enum ChannelLayout {
   /// The path of a channel's files, without a trailing slash.
   static func folder(of channel: String) -> String { "channels/\(encode(channel))/files" }
 
+  /// The path of a channel's messages, without a trailing slash.
+  static func messages(of channel: String) -> String { "channels/\(encode(channel))/messages" }
+
   /// The path of a file.
   static func path(channel: String, id: String, name: String) -> String {
     "\(folder(of: channel))/\(encode(id))/\(encode(name))"

@@ -5,7 +5,7 @@ package import TransferModel
 /// Questions about the files of channels.
 extension S3Remote {
   /// How long a file's URL lives, in seconds.
-  private static let life: Int64 = 3600
+  static let fileURLLife: Int64 = 3600
 
   package func listFiles(
     channel: String,
@@ -40,7 +40,7 @@ extension S3Remote {
     nowMs: Int64
   ) throws(TransferError) -> RemoteCall<String> {
     let key = try key(filePath(channel: channel, id: id, name: name))
-    return .done(try presigned(key, seconds: Self.life, nowMs: nowMs).url)
+    return .done(try presigned(key, seconds: Self.fileURLLife, nowMs: nowMs).url)
   }
 
   package func deleteFile(

@@ -192,11 +192,7 @@ extension S3Remote {
   package func upload(_ spec: TransferSpec) throws(TransferError) -> any Backend {
     switch spec.operation {
     case .putObject(let put): return try S3Upload(self, UploadDestination(put))
-    case .sendFile:
-      throw TransferError(
-        .unsupported,
-        "Remotes of kind s3 do not announce files yet; put the file as an object."
-      )
+    case .sendFile(let send): return try S3Send(self, send)
     case .getObject, .downloadFile: preconditionFailure("a download is no upload")
     }
   }
@@ -207,6 +203,14 @@ extension S3Remote {
       let path = get.reference.fullPath
       return try S3Download(self, path: path, range: get.range, target: get.target)
     case .downloadFile(let download):
+      if case .message(let channel, let timetoken) = download.locator {
+        return try S3MessageDownload(
+          self,
+          channel: channel,
+          timetoken: timetoken,
+          target: download.target
+        )
+      }
       let (path, name) = try file(download.locator)
       return try S3Download(
         self,
@@ -233,11 +237,7 @@ extension S3Remote {
       }
       let path = reference.fullPath
       return (path, ChannelLayout.name(ofFileAt: path) ?? reference.name)
-    case .message:
-      throw TransferError(
-        .unsupported,
-        "Remotes of kind s3 keep no messages yet; name the file by channel, id and name."
-      )
+    case .message: preconditionFailure("the message is to be read first")
     }
   }
 }

@@ -22,6 +22,13 @@ package final class S3Remote: HTTPRemote {
     var clockOffsetMs: Int64 = 0
     /// The signer of the day, kept since deriving its key costs more than using it.
     var signer: (day: String, SigV4)?
+    /// When an answer last came, by this machine's clock.
+    var nowMs: Int64 = 0
+    /// What to add to this machine's clock to get the server's, where that is more than an answer's
+    /// way takes.
+    var dateOffsetMs: Int64 = 0
+    /// The last timetoken that was given out.
+    var timetoken: Int64 = 0
   }
 
   /// Describes a bucket; nothing is asked yet.
@@ -126,6 +133,7 @@ package final class S3Remote: HTTPRemote {
     nowMs: Int64
   ) -> HTTPVerdict {
     learnProvider(from: response)
+    learnTime(from: response, to: request, nowMs: nowMs)
     guard let fault = S3Fault(response) ?? Self.missingResult(response, to: request) else {
       return .accept
     }
@@ -224,6 +232,39 @@ extension S3Remote {
   func learnProvider(from response: HTTPResponse) {
     state.withLock { state in
       if state.provider == nil { state.provider = Provider(answer: response) }
+    }
+  }
+
+  /// Takes from any answer what time it is.
+  ///
+  /// A download's date is of its beginning.
+  private func learnTime(
+    from response: HTTPResponse,
+    to request: HTTPRequest,
+    nowMs: Int64
+  ) {
+    let date = response.header("date").flatMap { ServerTime.parse(http: $0) }
+    state.withLock { state in
+      state.nowMs = nowMs
+      guard let date, request.method != .get || request.lane == .call else { return }
+      let offset = date + 500 - nowMs
+      state.dateOffsetMs = abs(offset) > 2000 ? offset : 0
+    }
+  }
+
+  /// When an answer last came, by this machine's clock; 0 before the first.
+  var nowMs: Int64 { state.withLock { $0.nowMs } }
+
+  /// When an answer last came, by the server's clock as far as it is known.
+  var serverNowMs: Int64 { state.withLock { $0.nowMs + $0.dateOffsetMs } }
+
+  /// A moment for a message: by the server's clock, so that those of all writers are comparable,
+  /// and later than any before it from here.
+  func nextTimetoken() -> Timetoken {
+    state.withLock { state in
+      let now = (state.nowMs + state.dateOffsetMs) * 10_000 + Int64.random(in: 0..<10_000)
+      state.timetoken = max(now, state.timetoken + 1)
+      return Timetoken(state.timetoken)
     }
   }
 

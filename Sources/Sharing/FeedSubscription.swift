@@ -15,7 +15,7 @@ actor FeedSubscription: Subscription {
   private var feed: any SubscriptionFeed
   private var loop: Task<Void, Never>?
   /// The question, or the pause, that the loop waits for.
-  private var wait: Task<Result<HTTPResponse?, TransferError>, Never>?
+  private var wait: Task<Result<[HTTPResponse], TransferError>, Never>?
   private var state: SubscriptionState?
   private var failures = 0
   /// Whether the remote is to be asked for an answer at once, since a question may be held for
@@ -81,15 +81,16 @@ actor FeedSubscription: Subscription {
       // A loop that came after this one has the feed now.
       guard !Task.isCancelled else { return }
       do throws(TransferError) {
-        let response = try result.get()
+        let responses = try result.get()
         if isCheck {
           isInDoubt = false
           failures = 0
           enter(.connected)
         }
-        guard let response else { continue }
-        for message in try feed.receive(response, nowMs: Self.nowMs) {
-          tell(.message(remote: remote, message))
+        for response in responses {
+          for message in try feed.receive(response, nowMs: Self.nowMs) {
+            tell(.message(remote: remote, message))
+          }
         }
       } catch {
         // Stopped because what is asked has changed.
@@ -106,18 +107,20 @@ actor FeedSubscription: Subscription {
   }
 
   /// Performs what can be stopped meanwhile.
-  private func perform(_ work: Work) async -> Result<HTTPResponse?, TransferError> {
-    let task = Task { [engine, remote] () -> Result<HTTPResponse?, TransferError> in
+  private func perform(_ work: Work) async -> Result<[HTTPResponse], TransferError> {
+    let task = Task { [engine, remote] () -> Result<[HTTPResponse], TransferError> in
       do throws(TransferError) {
         switch work {
         case .step(.ask(let request)):
-          return .success(try await engine.ask(request, on: remote))
+          return .success(try await engine.ask([request], on: remote))
+        case .step(.askAll(let requests)):
+          return .success(try await engine.ask(requests, on: remote))
         case .step(.wait(let duration)):
           try? await Task.sleep(for: duration)
         case .check(let feed):
           _ = try await engine.perform(feed.join(feed.interest, since: nil), on: remote)
         }
-        return .success(nil)
+        return .success([])
       } catch {
         return .failure(error)
       }

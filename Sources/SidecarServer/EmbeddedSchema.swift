@@ -184,6 +184,7 @@ package enum EmbeddedSchema {
     "message":{"description":"The sender's content, as it was sent."},\#
     "file":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string","description":"As the sender named it: never use it as a path unchecked (a temporary or stream target needs none)."},"size":{"type":"integer","minimum":0,"description":"Bytes."},"contentType":{"type":"string"},"sha256":{"$ref":"#/components/schemas/Sha256"},"url":{"type":"string","description":"Usable as it is; absent once the file was deleted."}},"required":["id","name"],"additionalProperties":false},\#
     "error":{"description":"Why the content is as it came: it could not be decrypted, was not encrypted although `crypto` is set, or announces no file.","$ref":"#/components/schemas/Error"},\#
+    "late":{"const":true,"description":"A later one was told before it (kind `s3`): it became visible late, or its writer's clock is behind."},\#
     "truncated":{"const":true,"description":"Too long for a line: `message` and `meta` were left out; `channel/history` with a raised `maxOutLineBytes` has them."},\#
     "subscription":{"type":"string","description":"The subscription that matched, where it is not the channel itself."}\#
     },\#

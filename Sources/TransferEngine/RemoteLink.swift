@@ -40,8 +40,47 @@ final class RemoteLink: Sendable {
       case .done(let value): return value
       case .ask(let request, let then):
         call = try then(try await send(request, ExchangeBytes()))
+      case .askAll(let requests, let then):
+        call = try then(try await sendAll(requests))
       }
     }
+  }
+
+  /// Questions without content that are asked at the same time, of one call.
+  private static let width = 8
+
+  /// Sends questions, a few at the same time; the first failure ends all.
+  func sendAll(_ requests: [HTTPRequest]) async throws(TransferError) -> [HTTPResponse] {
+    let answers = await withTaskGroup(of: NumberedAnswer.self) { group in
+      var answers: [HTTPResponse?] = Array(repeating: nil, count: requests.count)
+      var rest = requests.enumerated().makeIterator()
+      func begin() {
+        guard let (index, request) = rest.next() else { return }
+        group.addTask {
+          let result = await Result(of: { () async throws(TransferError) in
+            try await self.send(request, ExchangeBytes())
+          })
+          return NumberedAnswer(index: index, result: result)
+        }
+      }
+      for _ in 0..<Self.width { begin() }
+      for await answer in group {
+        switch answer.result {
+        case .success(let response): answers[answer.index] = response
+        case .failure(let error):
+          group.cancelAll()
+          return Result<[HTTPResponse], TransferError>.failure(error)
+        }
+        begin()
+      }
+      return .success(answers.compactMap { $0 })
+    }
+    return try answers.get()
+  }
+
+  private struct NumberedAnswer: Sendable {
+    let index: Int
+    let result: Result<HTTPResponse, TransferError>
   }
 
   /// Sends a request until the remote has answered in a way that is for whoever asked.

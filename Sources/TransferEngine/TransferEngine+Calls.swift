@@ -263,13 +263,13 @@ extension TransferEngine {
     }
   }
 
-  /// Sends one question of a feed.
+  /// Sends questions of a feed, at the same time.
   package func ask(
-    _ request: HTTPRequest,
+    _ requests: [HTTPRequest],
     on remote: String
-  ) async throws(TransferError) -> HTTPResponse {
+  ) async throws(TransferError) -> [HTTPResponse] {
     try await perform(
-      .ask(request) { response throws(TransferError) in .done(response) },
+      .askAll(requests) { responses throws(TransferError) in .done(responses) },
       on: remote
     )
   }

@@ -143,6 +143,8 @@ package struct ChannelMessage: Sendable, Equatable {
   package var subscription: String?
   /// Why it could not be read; the content is then as it came.
   package var error: TransferError?
+  /// Whether a subscriber was told of a message, or of a start, that comes after it in the order.
+  package var isLate: Bool
 
   /// What a message is.
   package enum Kind: String, Sendable, CaseIterable {
@@ -161,8 +163,10 @@ package struct ChannelMessage: Sendable, Equatable {
     fileURL: String? = nil,
     kind: Kind? = nil,
     subscription: String? = nil,
-    error: TransferError? = nil
+    error: TransferError? = nil,
+    isLate: Bool = false
   ) {
+    self.isLate = isLate
     self.kind = kind ?? (file == nil ? .message : .file)
     self.subscription = subscription
     self.error = error

@@ -206,6 +206,13 @@ struct BadDocument: Sendable, CustomTestStringConvertible {
       "partSize: expected a size from 5 MiB to 5 GiB, not \"4 MiB\"",
       schemaRefuses: false
     ),
+    .init(
+      "remotes: {a: {kind: s3, bucket: b, pollInterval: 999ms}}",
+      "1:50",
+      "a time from 1s to 1h, not \"999ms\"",
+      schemaRefuses: false
+    ),
+    .init("remotes: {a: {kind: s3, bucket: b, settleWindow: 60}}", "1:50", "from 10s to 1h"),
     .init("remotes: {a: {kind: s3, bucket: b, caFile: ca.pem}}", "1:44", "an absolute path"),
     .init("remotes: {a: {kind: s3, bucket: b, proxy: 'ftp://p'}}", "1:43", "none, or a URL"),
     .init("remotes: {a: {kind: s3, bucket: b, retries: 11}}", "1:45", "from 0 to 10, not \"11\""),

@@ -24,6 +24,8 @@ struct S3SettingsTests {
           addressing: virtual
           checksum: crc32c
           partSize: 16 MiB
+          pollInterval: 1m
+          settleWindow: 1h
           caFile: ~/ca.pem
           proxy: "http://user:${KEY}@proxy:3128"
           retries: 7
@@ -44,6 +46,8 @@ struct S3SettingsTests {
     expected.addressing = .virtual
     expected.checksum = .crc32c
     expected.partSize = 16 << 20
+    expected.pollIntervalMs = 60_000
+    expected.settleWindowMs = 3_600_000
     expected.http.caFile = "/home/ada/ca.pem"
     expected.http.proxy = .url(Secret("http://user:hunter2@proxy:3128"))
     expected.http.retries = 7

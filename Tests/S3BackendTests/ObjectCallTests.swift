@@ -254,12 +254,4 @@ struct ObjectCallTests {
     }
     #expect(error.code == .invalidArgument)
   }
-
-  @Test("What this kind does not do yet says so")
-  func unsupported() throws {
-    let error = try #require(throws: TransferError.self) {
-      try remote.history(channel: "c", limit: 1, start: nil, end: nil, cipherKey: nil)
-    }
-    #expect(error.code == .unsupported)
-  }
 }

@@ -408,9 +408,6 @@ struct S3DownloadTests {
     talk.perform(.finishTarget, .targetFinished(Self.finished))
     #expect(try talk.result() == .downloaded(Self.finished), "a file has no metadata of an object")
     #expect(throws: TransferError.self) {
-      try remote.download(spec(.message(channel: "c", Timetoken(1))))
-    }
-    #expect(throws: TransferError.self) {
       try remote.download(spec(.url("http://127.0.0.1:9000/b")))
     }
   }

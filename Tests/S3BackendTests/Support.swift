@@ -86,6 +86,14 @@ func run<Value>(
         )
       }
       call = try then(answer)
+    case .askAll(let several, let then):
+      requests += several
+      let taken = answers.prefix(several.count)
+      guard taken.count == several.count else {
+        throw TransferError(.unknown, "\(several.count) unexpected questions")
+      }
+      answers = answers.dropFirst(several.count)
+      call = try then(Array(taken))
     }
   }
 }

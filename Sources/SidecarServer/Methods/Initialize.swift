@@ -149,7 +149,7 @@ extension RemoteKind {
   var capabilities: [String] {
     switch self {
     case .local: ["objects", "files", "channels", "subscribe", "resumable"]
-    case .s3: ["objects", "resumable"]
+    case .s3: ["objects", "files", "channels", "subscribe", "resumable"]
     case .pubnub: ["files", "channels", "subscribe", "filter", "groups", "resumable"]
     }
   }

@@ -13,6 +13,7 @@ extension JSONWriter {
     field("timetoken", message.timetoken.description)
     field("type", message.kind.rawValue)
     field("customMessageType", message.customMessageType)
+    field("late", message.isLate ? true : nil)
     if truncated {
       field("truncated", true)
     } else {

@@ -11,7 +11,7 @@ from typing import Any, Callable
 class Fault:
     """Meets requests and changes how they are answered; used up after `times` of them.
 
-    Which requests: `method`, `query` (a text that the query holds), `key`, and `skip`, the number
+    Which requests: `method`, `query` and `key` (texts that they hold), and `skip`, the number
     of fitting requests that are left alone first.
 
     What happens, in this order: `before` is called; `delay` seconds pass (or `gate` is waited
@@ -53,7 +53,7 @@ class Fault:
         return (
             (self.method is None or request.method == self.method)
             and (self.query is None or self.query in request.query)
-            and (self.key is None or request.key == self.key)
+            and (self.key is None or self.key in request.key)
         )
 
 

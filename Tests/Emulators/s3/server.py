@@ -232,7 +232,7 @@ class S3Server:
         limit = int(values.get("max-keys", "1000"))
         if values.get("encoding-type") != "url" or not 1 <= limit <= 1000:
             raise Refused(400, "InvalidArgument")
-        after = ""
+        after = values.get("start-after", "")
         if token := values.get("continuation-token"):
             # Opaque, with all that a careless client would spoil.
             if not token.startswith("+/= "):

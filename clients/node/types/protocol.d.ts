@@ -1468,6 +1468,11 @@ export type MessageNotification = {
    */
   error?: Error;
   /**
+   * A later one was told before it (kind `s3`): it became visible late, or its writer's clock is
+   * behind.
+   */
+  late?: true;
+  /**
    * Too long for a line: `message` and `meta` were left out; `channel/history` with a raised
    * `maxOutLineBytes` has them.
    */

@@ -185,7 +185,8 @@ class Message:
     """What a channel's subscriber, or its history, gets.
 
     `type` is "file" or "message" (PubNub has more); one that could not be decrypted has `error`;
-    one that was too long comes without its body and `truncated` (the history has it).
+    one that was too long comes without its body and `truncated` (the history has it);
+    one that a later one was told before is `late` (kind s3).
     """
 
     remote: str
@@ -200,6 +201,7 @@ class Message:
     file: Optional[MessageFile] = converted(reader(MessageFile))
     error: Optional[Mapping[str, Any]] = None
     truncated: bool = False
+    late: bool = False
 
 
 @dataclass(frozen=True)
