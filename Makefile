@@ -24,7 +24,7 @@ test: ## build, then run every test: Swift units, fuzzing, end to end, Python cl
 
 test-sanitized: ## unit and end-to-end tests under the address and the thread sanitizer
 	@scripts/setup
-	@$(ready) && .venv/bin/python scripts/test-sanitized
+	@$(ready) && .venv/bin/python scripts/test-sanitized $(if $(SHORT),--short)
 
 fuzz: ## feed mutated input to the readers of lines and configurations, ten minutes each
 	@scripts/setup

@@ -98,6 +98,7 @@ extension S3Remote {
     )
     metadata.sha256 = marks.sha256.flatMap { Self.isHex($0, digits: 64) ? $0 : nil }
     metadata.md5 = md5(of: metadata.etag, response)
+    metadata.bucket = settings.bucket
     return metadata
   }
 

@@ -83,6 +83,9 @@ package final class S3Remote: HTTPRemote {
   /// Where the objects are, for people.
   var place: String { settings.place }
 
+  /// The bucket's name.
+  var bucket: String { settings.bucket }
+
   /// Bytes of a part, where the configuration says so.
   var partSize: Int64? { settings.partSize }
 

@@ -397,7 +397,8 @@ extension S3Upload {
       updatedMs: now,
       etag: etag,
       md5: isWhole ? remote.md5(of: etag, response) : nil,
-      sha256: content?.sha256
+      sha256: content?.sha256,
+      bucket: remote.bucket
     )
   }
 

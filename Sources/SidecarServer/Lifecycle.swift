@@ -151,7 +151,7 @@ final class Lifecycle: Sendable {
   /// The host sends no more but still reads: everything accepted is done and answered.
   private func drain() {
     refuseNewWork()
-    server.sharingIfAny?.engine.failStreams()
+    server.sharingIfAny?.engine.endOpenStreams()
     blocking(for: nil) { [self] in _ = await settle(within: nil) }
     _ = server.connection.waitUntilAnswered(until: .now + .seconds(3600))
     // After the last call, which may need a store.

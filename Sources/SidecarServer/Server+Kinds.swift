@@ -37,6 +37,15 @@ extension Server {
     }
   }
 
+  /// What a remote's storage is called; where that has no name of its own, the remote's.
+  /// - Throws: `ERR_CONFIG` for missing variables.
+  func bucket(of remote: String) throws(TransferError) -> String {
+    switch try configuration.remote(named: remote)?.resolve() {
+    case .s3(let settings): settings.bucket
+    case .local, .pubnub, nil: remote
+    }
+  }
+
   private func kind(of remote: String?) -> RemoteKind? {
     let configuration = configuration
     return configuration.remote(named: remote ?? configuration.defaultRemote)?.kind

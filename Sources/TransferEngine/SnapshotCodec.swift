@@ -120,7 +120,8 @@ enum SnapshotCodec {
       etag: fields.string("etag"),
       md5: fields.optionalString("md5"),
       sha256: fields.optionalString("sha256"),
-      generation: fields.optionalInt("generation")
+      generation: fields.optionalInt("generation"),
+      bucket: fields.optionalString("bucket")
     )
   }
 
@@ -193,5 +194,6 @@ extension JSONWriter {
     field("md5", metadata.md5)
     field("sha256", metadata.sha256)
     field("generation", metadata.generation)
+    field("bucket", metadata.bucket)
   }
 }

@@ -84,6 +84,9 @@ package final class StreamPipe: Sendable {
     answer?()
   }
 
+  /// Whether all pieces were brought.
+  var isFinished: Bool { state.withLock { $0.isFinished } }
+
   /// No more pieces come: readers get what is held, then the end.
   package func finish() {
     let answers = state.withLock { state in

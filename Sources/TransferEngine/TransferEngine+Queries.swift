@@ -165,13 +165,17 @@ extension TransferEngine {
   /// Refuses new work from now on.
   package func refuseNewWork() { state.withLock { $0.isShuttingDown = true } }
 
-  /// Ends all streams: their host is gone.
-  package func failStreams() {
-    let pipes = state.withLock { state in
-      state.records.all.filter { !$0.machine.visible.isSettled }.compactMap(\.pipe)
+  /// Ends all streams that their host has not closed: it is gone.
+  package func endOpenStreams() {
+    state.withLock { state in
+      for id in state.records.ids {
+        guard var record = state.records[id], !record.machine.visible.isSettled,
+          let pipe = record.pipe, !pipe.isFinished
+        else { continue }
+        transition(&record, &state) { $0.cancel() }
+        state.records[id] = record
+      }
     }
-    let error = TransferError(.cancelled, "The host closed its end before the stream was done.")
-    for pipe in pipes { pipe.fail(error) }
   }
 
   /// Ends everything that has not ended, and keeps for a later process what it can go on with.

@@ -18,6 +18,8 @@ package struct ObjectMetadata: Sendable, Equatable {
   package var sha256: String?
   /// Rises with every write, where the remote counts.
   package var generation: Int64?
+  /// The storage it lies in, where that has a name of its own beside the remote's.
+  package var bucket: String?
 
   /// Makes metadata as a remote reports it.
   package init(
@@ -29,7 +31,8 @@ package struct ObjectMetadata: Sendable, Equatable {
     etag: String,
     md5: String? = nil,
     sha256: String? = nil,
-    generation: Int64? = nil
+    generation: Int64? = nil,
+    bucket: String? = nil
   ) {
     self.fullPath = fullPath
     self.size = size
@@ -40,6 +43,7 @@ package struct ObjectMetadata: Sendable, Equatable {
     self.md5 = md5
     self.sha256 = sha256
     self.generation = generation
+    self.bucket = bucket
   }
 
   /// The last component of the path.

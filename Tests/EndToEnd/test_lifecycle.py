@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shlex
@@ -86,9 +87,21 @@ def test_eof_ends_subscriptions_and_open_streams(ferry: Sidecar) -> None:
     up = ferry.start("object/put", ref="a", stream={}, transferId="up")
     ferry.event("started", transferId="up")
     ferry.close_stdin()
-    assert "error" in ferry.reply(up)
+    assert ferry.reply(up)["error"]["data"]["code"] == "ERR_CANCELLED"
+    ferry.event("cancelled", transferId="up")
     assert ferry.wait_exit(5) == 0
     assert parts(ferry.home) == []
+
+
+def test_eof_finishes_a_stream_that_was_closed(ferry: Sidecar) -> None:
+    up = ferry.start("object/put", ref="a", stream={}, transferId="up")
+    ferry.event("started", transferId="up")
+    data = base64.b64encode(b"all of it").decode()
+    ferry.start("stream/write", transferId="up", data=data)
+    ferry.start("stream/close", transferId="up")
+    ferry.close_stdin()
+    assert ferry.result(up)["metadata"]["size"] == 9
+    assert ferry.wait_exit() == 0
 
 
 def test_eof_does_not_wait_for_paused_transfers(ferry: Sidecar) -> None:

@@ -66,6 +66,7 @@ def test_every_size_goes_up_and_comes_down(ferry: Sidecar, server: Server, size:
     stored = ferry.call("object/put", ref="a/file.bin", path="source", transferId="up")
     assert stored["metadata"]["size"] == size
     assert stored["metadata"]["sha256"] == digest
+    assert stored["metadata"]["bucket"] == BUCKET
     reply = ferry.call("object/get", ref="a/file.bin", target="copy", transferId="down")
     assert (reply["size"], reply["sha256"]) == (size, digest)
     assert sha256_of(ferry.work / "copy") == digest

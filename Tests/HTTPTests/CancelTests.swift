@@ -62,7 +62,8 @@ struct CancelTests {
           await blocker.value
         }
       }
-      #expect(best < .milliseconds(10))
+      // On an idle machine it is below 10 ms; a look only at the next time limit would be seconds.
+      #expect(best < .milliseconds(250))
       await until { gone.sum == server.connections }
       await until { client.statistics.connectionsOpen == 0 }
     }

@@ -45,7 +45,7 @@ struct ObjectResolve: ImmediateMethod {
     _ = try server.engine.remotes.limits(of: remote)
     return Outcome(
       reference: params.child.map { reference.child($0) } ?? reference,
-      bucket: remote
+      bucket: try server.bucket(of: remote)
     )
   }
 }

@@ -3,11 +3,13 @@ internal import TransferModel
 
 extension JSONWriter {
   /// An object's metadata as the remote knows it.
-  mutating func metadata(_ name: String, _ metadata: ObjectMetadata, bucket: String) {
+  ///
+  /// Where the storage has no name of its own, the remote's is its bucket's.
+  mutating func metadata(_ name: String, _ metadata: ObjectMetadata, bucket remote: String) {
     object(name) { writer in
       writer.field("name", metadata.name)
       writer.field("fullPath", metadata.fullPath)
-      writer.field("bucket", bucket)
+      writer.field("bucket", metadata.bucket ?? remote)
       writer.field("size", metadata.size)
       writer.settable(metadata.settable)
       writer.field("created", Time.text(metadata.createdMs))
