@@ -176,7 +176,9 @@ let package = Package(
     // 6: channels
     .target(
       name: "Sharing",
-      dependencies: ["Backends", "Configuration", "TransferEngine", "TransferModel"],
+      dependencies: [
+        "Backends", "Configuration", "Crypto", "JSON", "TransferEngine", "TransferModel",
+      ],
       swiftSettings: common
     ),
 

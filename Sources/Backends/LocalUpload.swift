@@ -24,7 +24,7 @@ package struct LocalUpload: Backend {
   /// Stores an object.
   package init(_ put: PutObject) { operation = .put(put) }
 
-  /// Stores a file on a channel and announces it.
+  /// Stores a file on a channel and, where it is to be, announces it.
   package init(_ send: SendFile) { operation = .send(send) }
 
   /// None: nothing is moved by exchanges.
@@ -52,9 +52,9 @@ package struct LocalUpload: Backend {
     case (.toPublish, .objectPublished(let metadata, let url)):
       state = .done(.stored(.init(metadata: metadata, url: url)))
     case (.toPublish, .filePublished(let file, let url)):
-      state = .toAnnounce(file, url: url)
+      state = announces ? .toAnnounce(file, url: url) : stored(file, url: url, timetoken: nil)
     case (.toAnnounce(let file, let url), .announced(let timetoken)):
-      state = .done(.shared(.init(channel: channel, file: file, timetoken: timetoken, url: url)))
+      state = stored(file, url: url, timetoken: timetoken)
     case (.toRecover, _), (.toStage, _), (.toFill, _), (.toPublish, _), (.toAnnounce, _),
       (.done, _):
       preconditionFailure("\(outcome) cannot follow \(state)")
@@ -83,9 +83,21 @@ package struct LocalUpload: Backend {
     case .staged: .toFill
     case .objectPublished(let metadata, let url):
       .done(.stored(.init(metadata: metadata, url: url)))
-    case .filePublished(let file, let url, let timetoken?):
-      .done(.shared(.init(channel: channel, file: file, timetoken: timetoken, url: url)))
-    case .filePublished(let file, let url, nil): .toAnnounce(file, url: url)
+    case .filePublished(let file, let url, nil) where announces: .toAnnounce(file, url: url)
+    case .filePublished(let file, let url, let timetoken):
+      stored(file, url: url, timetoken: timetoken)
+    }
+  }
+
+  private func stored(_ file: SharedFile, url: String, timetoken: Timetoken?) -> State {
+    .done(.shared(.init(channel: channel, file: file, timetoken: timetoken, url: url)))
+  }
+
+  /// Whether the end is an announcement.
+  private var announces: Bool {
+    switch operation {
+    case .put: false
+    case .send(let send): send.announces
     }
   }
 

@@ -87,6 +87,16 @@ package final class Journal: Sendable {
     queue.ask { then($0?.rows(numbers) ?? []) }
   }
 
+  /// The rows of some ids, of those that this process owns, in no order.
+  ///
+  /// `then` is called on the journal's thread, in the order of the calls; it must not block.
+  package func rows(
+    ids: [TransferID],
+    then: @escaping @Sendable ([JournalRow]) -> Void
+  ) {
+    queue.ask { files in then(ids.compactMap { id in files?.row(id) ?? nil }) }
+  }
+
   /// The row of an id, of those that this process owns.
   package func row(_ id: TransferID) async -> JournalRow? { await ask { $0.row(id) } ?? nil }
 
@@ -123,6 +133,9 @@ package final class Journal: Sendable {
     precondition(limit > 0, "a page of \(limit) rows")
     return await ask { $0.page(after: cursor, limit: limit, state: state) } ?? JournalPage()
   }
+
+  /// The batches that this process owns, each with its record.
+  package func batches() async -> [String: [UInt8]] { await ask { $0.batches() } ?? [:] }
 
   /// The highest number of a row, 0 without rows: new transfers go on from here.
   package func lastNumber() async -> Int64 { await ask { $0.lastNumber() } ?? 0 }

@@ -66,6 +66,17 @@ extension JournalFile {
     return true
   }
 
+  /// Writes the record of a batch, in place of one of the same id.
+  func keep(batch id: String, _ record: [UInt8]) throws(SQLiteError) {
+    try database.run("INSERT OR REPLACE INTO batch VALUES (?, ?)", .text(id), .blob(record))
+  }
+
+  /// Deletes the record of a batch.
+  func delete(batch id: String) throws(SQLiteError) {
+    try database.run("DELETE FROM batch WHERE id = ?", .text(id))
+    if database.changes > 0 { hasLost = true }
+  }
+
   /// Deletes the settled rows that come before a time and number.
   func deleteSettled(before limit: (updated: Int64, number: Int64)) throws(SQLiteError) {
     let gone = try database.all(
@@ -89,7 +100,18 @@ extension JournalFile {
 
   /// Whether there is no row.
   func isEmpty() throws(SQLiteError) -> Bool {
-    try database.first("SELECT 1 FROM transfer") { $0.integer(0) } == nil
+    for table in ["transfer", "batch"]
+    where try database.first("SELECT 1 FROM \(table)", row: { $0.integer(0) }) != nil {
+      return false
+    }
+    return true
+  }
+
+  /// The batches and their records.
+  func batches() throws(SQLiteError) -> [(id: String, record: [UInt8])] {
+    try database.all("SELECT id, record FROM batch ORDER BY id") { row in
+      (row.text(0), row.optionalBlob(1) ?? [])
+    }
   }
 
   /// The row of an id.

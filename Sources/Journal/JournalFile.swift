@@ -43,7 +43,7 @@ final class JournalFile {
         return tables == 0 ? .nothing : .damaged("it is not a journal of ferry's")
       }
       if let finding = try check(database) { return .damaged(finding) }
-      try database.execute(JournalSchema.mode)
+      try database.execute(JournalSchema.mode + JournalSchema.batches)
       return .file(JournalFile(claim, database, run: run))
     } catch {
       return error.kind == .damaged ? .damaged(error.message) : .failed(error)

@@ -43,6 +43,17 @@ extension JournalFiles {
     return JournalPage(rows: rows, next: next ?? cursor)
   }
 
+  /// The records of batches; of two with the same id one.
+  func batches() -> [String: [UInt8]] {
+    attempt { () throws(SQLiteError) in
+      var records: [String: [UInt8]] = [:]
+      for file in self.files {
+        for (id, record) in try file.batches() where records[id] == nil { records[id] = record }
+      }
+      return records
+    } ?? [:]
+  }
+
   /// The highest number of all rows; 0 where there are none.
   func lastNumber() -> Int64 {
     attempt { () throws(SQLiteError) in

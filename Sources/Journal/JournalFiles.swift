@@ -142,6 +142,18 @@ extension JournalFiles {
           try file.begin(syncs: syncs)
           try file.delete(id)
         }
+      case .keepBatch(let id, let record):
+        for file in files.dropFirst() {
+          try file.begin(syncs: syncs)
+          try file.delete(batch: id)
+        }
+        try files[0].begin(syncs: syncs)
+        try files[0].keep(batch: id, record)
+      case .forgetBatch(let id):
+        for file in files {
+          try file.begin(syncs: syncs)
+          try file.delete(batch: id)
+        }
       }
     }
     for file in files { try file.commit() }

@@ -27,7 +27,7 @@ final class JournalQueue: Sendable {
 
   private struct State {
     var batch = Batch()
-    var places: [TransferID: Int] = [:]
+    var places: [JournalChange.Subject: Int] = [:]
     var sleep = Sleep.no
     var isClosed = false
   }
@@ -43,10 +43,10 @@ final class JournalQueue: Sendable {
   func add(_ changes: [JournalChange], syncs: Bool = false, waiter: Waiter? = nil) {
     let isTaken = change { batch, places in
       for change in changes {
-        if let place = places[change.id] {
+        if let place = places[change.subject] {
           batch.changes[place] = batch.changes[place].followed(by: change)
         } else {
-          places[change.id] = batch.changes.count
+          places[change.subject] = batch.changes.count
           batch.changes.append(change)
         }
       }
@@ -97,7 +97,7 @@ final class JournalQueue: Sendable {
   }
 
   /// Changes what waits and wakes the thread if it is time; false once closed.
-  private func change(_ body: (inout Batch, inout [TransferID: Int]) -> Void) -> Bool {
+  private func change(_ body: (inout Batch, inout [JournalChange.Subject: Int]) -> Void) -> Bool {
     let (isTaken, wakes) = state.withLock { state in
       guard !state.isClosed else { return (false, false) }
       body(&state.batch, &state.places)

@@ -1,6 +1,6 @@
 import SQLite
 
-/// The table of a journal file.
+/// The tables of a journal file.
 enum JournalSchema {
   /// The version this code writes; it reads no other.
   static let version: Int64 = 1
@@ -54,5 +54,11 @@ enum JournalSchema {
     CREATE INDEX transfer_settled ON transfer (updated, number) WHERE \(settled);
     PRAGMA user_version = \(version);
     COMMIT;
+    """ + batches
+
+  /// What files of earlier versions lack: nothing but this was added, so they are read as they are.
+  static let batches = """
+    CREATE TABLE IF NOT EXISTS batch (
+      id TEXT PRIMARY KEY NOT NULL, record BLOB NOT NULL) WITHOUT ROWID;
     """
 }

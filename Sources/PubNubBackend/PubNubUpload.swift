@@ -4,7 +4,8 @@ internal import Crypto
 internal import JSON
 internal import TransferModel
 
-/// Sends a file on a channel: a place in the storage, the form with the bytes, the announcement.
+/// Sends a file on a channel: a place in the storage, the form with the bytes and, unless that is
+/// left to later, the announcement.
 struct PubNubUpload: Backend {
   private let send: SendFile
   private let remote: PubNubRemote
@@ -33,7 +34,7 @@ struct PubNubUpload: Backend {
     /// Find out whether an announcement whose answer was lost has come about.
     case find
     case publish
-    case done(Timetoken)
+    case done(Timetoken?)
     case failed(TransferError)
   }
 
@@ -108,7 +109,7 @@ struct PubNubUpload: Backend {
     return .milliseconds(max(Int64(own), failure.retryAfterMs ?? 0))
   }
 
-  private func done(_ timetoken: Timetoken) -> BackendStep {
+  private func done(_ timetoken: Timetoken?) -> BackendStep {
     guard let stored else { preconditionFailure("done before it was stored") }
     let url = try? remote.url(
       channel: send.channel,
@@ -135,7 +136,7 @@ struct PubNubUpload: Backend {
       stored = spoilt
       spoilt = nil
       stage = .remember
-    case (.remembered, .remember): stage = .publish
+    case (.remembered, .remember): stage = send.announces ? .publish : .done(nil)
     case (.answered(_, let response), .find): stage = found(response) ?? .publish
     case (.failed, .find): stage = .publish
     case (.answered(_, let response), .publish):
@@ -285,7 +286,10 @@ struct PubNubUpload: Backend {
     stage = stored == nil ? .open : announced
   }
 
-  private var announced: Stage { send.announcement.store ? .find : .publish }
+  private var announced: Stage {
+    guard send.announces else { return .done(nil) }
+    return send.announcement.store ? .find : .publish
+  }
 }
 
 /// What outlives the process: the file that is stored and not announced.

@@ -9,6 +9,8 @@ package final class Sharing: Sendable {
   package let engine: TransferEngine
   /// What happens, in order; one consumer.
   package let events: AsyncStream<SharingEvent>
+  /// Uploads that run and are reported together.
+  package let batches: Batches
 
   private let tell: AsyncStream<SharingEvent>.Continuation
   private let gate = FlowGate()
@@ -18,11 +20,18 @@ package final class Sharing: Sendable {
   package init(engine: TransferEngine) {
     self.engine = engine
     (events, tell) = AsyncStream.makeStream(of: SharingEvent.self)
-    let tell = tell
+    batches = Batches(engine: engine, tell: tell)
+    let batches = batches
     // Lives as long as the engine: it ends with the stream of changes.
     Task {
-      for await change in engine.changes { tell.yield(.transfer(change)) }
+      for await change in engine.changes { await batches.forward(change) }
     }
+  }
+
+  /// Takes up what earlier processes of the same state left.
+  package func restore() async {
+    await engine.restore()
+    await batches.restore()
   }
 
   /// Holds back queued transfers and channels' messages while the host does not read.

@@ -4,6 +4,7 @@ package import TransferModel
 /// What happens on transfers and channels, in order.
 package enum SharingEvent: Sendable {
   case transfer(TransferChange)
+  case batch(BatchEvent)
   /// A subscribed channel got a message.
   case message(remote: String, ChannelMessage)
   /// A subscription's connection changed.

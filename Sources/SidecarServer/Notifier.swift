@@ -37,6 +37,8 @@ struct Notifier: Sendable {
     switch event {
     case .transfer(let change):
       tell(change, reporter)
+    case .batch(let event):
+      tell(event)
     case .message(let remote, let message):
       tell(message, on: remote)
     case .status(let remote, let state, let error):
@@ -57,7 +59,7 @@ struct Notifier: Sendable {
       waiter.answer(.accepted(id))
     case .started(let slot, let attempt, let total):
       outbox.notify("started") { writer in
-        writer.field("transferId", slot.id.description)
+        writer.subject(slot.id, slot.batchFile)
         writer.field("attempt", attempt)
         writer.key("total")
         if let total { writer.int(total) } else { writer.null() }
@@ -66,9 +68,9 @@ struct Notifier: Sendable {
     case .paused(let slot, let loaded):
       // First: the writer must not tell progress once this is told.
       slot.set(isOpen: false)
-      tellLoaded("paused", slot.id, loaded)
+      tellLoaded("paused", slot, loaded)
     case .resumed(let slot, let loaded):
-      tellLoaded("resumed", slot.id, loaded)
+      tellLoaded("resumed", slot, loaded)
       openProgress(of: slot)
     case .settled(let settlement, let waiters):
       tell(settlement, reporter)
@@ -77,6 +79,8 @@ struct Notifier: Sendable {
       waiter.answer(.settled(settlement))
     case .withdrawn(let id, let waiter):
       waiter.answer(.withdrawn(id))
+    case .batch:
+      break
     case .flushed(let body):
       body()
     }
@@ -87,29 +91,28 @@ struct Notifier: Sendable {
     outbox.setProgressActive(true)
   }
 
-  private func tellLoaded(_ method: String, _ id: TransferID, _ loaded: Int64) {
+  private func tellLoaded(_ method: String, _ slot: ProgressSlot, _ loaded: Int64) {
     outbox.notify(method) { writer in
-      writer.field("transferId", id.description)
+      writer.subject(slot.id, slot.batchFile)
       writer.field("loaded", loaded)
     }
   }
 
   private func tell(_ settlement: TransferSettlement, _ reporter: ProgressReporter) {
-    let id = settlement.id.description
     settlement.slot.set(isOpen: false)
     switch settlement.outcome {
     case .succeeded(let result):
       if let last = reporter.last(of: settlement.slot) {
         outbox.notify("progress") { last.write(to: &$0) }
       }
-      tell(result, of: id, bucket: settlement.remote)
+      tell(result, of: settlement)
     case .failed(let error):
       tell("failure", error, settlement)
     case .rejected(let error):
       tell("error", error, settlement)
     case .cancelled(let error):
       outbox.notify("cancelled") { writer in
-        writer.field("transferId", id)
+        writer.subject(settlement.id, settlement.slot.batchFile)
         writer.key("error")
         error.write(to: &writer, settlement.context)
         writer.field("loaded", settlement.loaded)
@@ -124,33 +127,36 @@ struct Notifier: Sendable {
     _ settlement: TransferSettlement
   ) {
     outbox.notify(method) { writer in
-      writer.field("transferId", settlement.id.description)
+      writer.subject(settlement.id, settlement.slot.batchFile)
       writer.key("error")
       error.write(to: &writer, settlement.context)
     }
   }
 
-  private func tell(_ result: TransferResult, of id: String, bucket: String) {
+  private func tell(_ result: TransferResult, of settlement: TransferSettlement) {
+    let (id, file) = (settlement.id, settlement.slot.batchFile)
     switch result {
     case .stored(let stored):
       outbox.notify("uploaded") { writer in
-        writer.field("transferId", id)
+        writer.subject(id, file)
         writer.object("object") { writer in
           writer.field("ref", stored.metadata.fullPath)
-          writer.metadata("metadata", stored.metadata, bucket: bucket)
+          writer.metadata("metadata", stored.metadata, bucket: settlement.remote)
           writer.field("url", stored.url)
         }
+        if file != nil { writer.attachment("attachment", result) }
         writer.field("sha256", stored.metadata.sha256)
       }
     case .shared(let upload):
       outbox.notify("uploaded") { writer in
-        writer.field("transferId", id)
+        writer.subject(id, file)
         writer.object("file") { $0.sent(upload) }
+        if file != nil { writer.attachment("attachment", result) }
         writer.field("sha256", upload.file.sha256)
       }
     case .downloaded(let download):
       outbox.notify("downloaded") { writer in
-        writer.field("transferId", id)
+        writer.subject(id, file)
         writer.download(download)
       }
     }
@@ -160,6 +166,23 @@ struct Notifier: Sendable {
     let content = (message.message?.bytes.count ?? 0) + (message.meta?.bytes.count ?? 0)
     outbox.notify("message") { writer in
       writer.message(message, remote: remote, truncated: content > settings.pageBytes / 2)
+    }
+  }
+
+  private func tell(_ event: BatchEvent) {
+    switch event {
+    case .refused(let name, let error, let isDuplicate):
+      outbox.notify("error") { writer in
+        writer.field("batchId", name.batch)
+        writer.field("fileId", name.file)
+        if isDuplicate { writer.field("duplicate", true) }
+        writer.key("error")
+        error.write(to: &writer, .init(batchID: name.batch, fileID: name.file))
+      }
+    case .completed(let completion):
+      outbox.notify("complete") { writer in
+        writer.completion(completion, within: settings.pageBytes)
+      }
     }
   }
 }

@@ -23,7 +23,7 @@ struct ProgressReporter: Sendable {
     /// Writes the members of a `progress` notification.
     func write(to writer: inout JSONWriter) {
       let total = slot.total
-      writer.field("transferId", slot.id.description)
+      writer.subject(slot.id, slot.batchFile)
       writer.field("direction", slot.direction.rawValue)
       writer.field("loaded", loaded)
       writer.total(total, loaded: loaded)

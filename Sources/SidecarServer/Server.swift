@@ -94,7 +94,7 @@ package final class Server: Sendable {
       connection.onCancelOfParked { [engine = sharing.engine] owner in
         if let id = TransferID(owner) { engine.load(id) }
       }
-      blocking(for: nil) { await sharing.engine.restore() }
+      blocking(for: nil) { await sharing.restore() }
       Notifier(outbox: outbox, sharing: sharing, settings: settings).start()
     }
     return sharing
@@ -111,6 +111,8 @@ package final class Server: Sendable {
     case FileDownload.name:
       try FileDownload(server: self).spec(restoring: origin, id: id, root: root)
     case ObjectPut.name: try ObjectPut(server: self).spec(restoring: origin, id: id, root: root)
+    case BatchUpload.name:
+      try BatchItem.spec(restoring: origin, id: id, self, root: root)
     case ObjectGet.name: try ObjectGet(server: self).spec(restoring: origin, id: id, root: root)
     default:
       throw TransferError(.unsupported, "No transfer comes from \(origin.method).")

@@ -83,10 +83,16 @@ extension Call {
 extension TransferSettlement {
   /// What an error about this end tells beside itself.
   var context: TransferError.Context {
+    var context = TransferError.Context(
+      transferID: id,
+      attempt: attempt,
+      batchID: slot.batchFile?.batch,
+      fileID: slot.batchFile?.file
+    )
     switch outcome {
-    case .succeeded, .rejected: .init(transferID: id, attempt: attempt)
-    case .failed, .cancelled:
-      .init(transferID: id, attempt: attempt, loaded: loaded, resumable: isResumable)
+    case .succeeded, .rejected: break
+    case .failed, .cancelled: (context.loaded, context.resumable) = (loaded, isResumable)
     }
+    return context
   }
 }

@@ -4,8 +4,10 @@ internal import TransferModel
 ///
 /// Round robin over remotes. Within one, small files (at most 1 MiB) and large ones are two
 /// classes, each first in, first out; large ones hold at most half the slots while small ones
-/// wait, and never the last of several, so that a small one that comes later finds one soon. Transfers whose pace the host sets (streams) have slots of their own, since they would
-/// otherwise hold one for as long as the host likes.
+/// wait, and never the last of several, so that a small one that comes later finds one soon.
+/// Transfers whose pace the host sets (streams) have slots of their own, since they would
+/// otherwise hold one for as long as the host likes. A batch is a lane of its own beside its
+/// remote's others, first in, first out over both classes, with slots of its own among them.
 struct AdmissionQueue {
   /// How much of a remote's capacity a transfer asks for.
   enum Size: Int, CaseIterable {
@@ -20,9 +22,12 @@ struct AdmissionQueue {
   /// Slots over all remotes.
   var concurrency: Int
 
-  private var remotes: [String: Lane] = [:]
-  /// Remotes in the order of their turns.
-  private var turns: [String] = []
+  private var lanes: [Key: Lane] = [:]
+  /// Lanes in the order of their turns.
+  private var turns: [Key] = []
+  private var remotes: [String: Remote] = [:]
+  /// The slots of batches that have not as many as their remote.
+  private var batchSlots: [Key: Int] = [:]
   private var running = Counts()
 
   init(concurrency: Int) { self.concurrency = concurrency }
@@ -53,11 +58,23 @@ struct AdmissionQueue {
     var slots: Int { small + large }
   }
 
-  /// One remote's queues.
-  private struct Lane {
+  /// Who waits together: a remote's single transfers, or those of a batch.
+  private struct Key: Hashable {
+    var remote: String
+    var batch: String?
+  }
+
+  /// What one remote may take and has.
+  private struct Remote {
     var concurrency: Int
+    var running = Counts()
+  }
+
+  /// The queues of one lane.
+  private struct Lane {
     var waiting: [Size: FIFO] = [:]
     var running = Counts()
+    var lastTicket = 0
 
     var isEmpty: Bool { waiting.values.allSatisfy { $0.count == 0 } }
 
@@ -70,14 +87,17 @@ struct AdmissionQueue {
     private var places: [(id: TransferID, ticket: Int)] = []
     private var head = 0
     private var tickets: [TransferID: Int] = [:]
-    private var lastTicket = 0
 
     var count: Int { tickets.count }
 
-    mutating func append(_ id: TransferID) {
-      lastTicket += 1
-      places.append((id, lastTicket))
-      tickets[id] = lastTicket
+    /// The ticket of the first; nil where none waits.
+    var first: Int? {
+      places[head...].first { tickets[$0.id] == $0.ticket }?.ticket
+    }
+
+    mutating func append(_ id: TransferID, ticket: Int) {
+      places.append((id, ticket))
+      tickets[id] = ticket
     }
 
     mutating func remove(_ id: TransferID) { tickets[id] = nil }
@@ -112,53 +132,98 @@ struct AdmissionQueue {
   mutating func enqueue(
     _ id: TransferID,
     remote: String,
+    batch: String? = nil,
     size: Size,
     concurrency: Int
   ) {
-    if remotes[remote] == nil { turns.append(remote) }
-    remotes[remote, default: Lane(concurrency: concurrency)].concurrency = concurrency
-    remotes[remote, default: Lane(concurrency: concurrency)]
-      .waiting[size, default: FIFO()].append(id)
+    let key = Key(remote: remote, batch: batch)
+    if lanes[key] == nil { turns.append(key) }
+    remotes[remote, default: Remote(concurrency: concurrency)].concurrency = concurrency
+    var lane = lanes[key].take() ?? Lane()
+    lane.lastTicket += 1
+    lane.waiting[size, default: FIFO()].append(id, ticket: lane.lastTicket)
+    lanes[key] = lane
   }
 
   /// How many of a class wait.
-  func count(_ size: Size, on remote: String) -> Int { remotes[remote]?.count(size) ?? 0 }
+  func count(_ size: Size, on remote: String, batch: String? = nil) -> Int {
+    lanes[Key(remote: remote, batch: batch)]?.count(size) ?? 0
+  }
+
+  /// Sets how many transfers of a batch may run at the same time; nil: its end.
+  mutating func set(slots: Int?, ofBatch batch: String, on remote: String) {
+    let key = Key(remote: remote, batch: batch)
+    batchSlots[key] = slots
+    drop(key)
+  }
+
+  /// The slots of a batch.
+  func slots(ofBatch batch: String, on remote: String) -> Int {
+    batchSlots[Key(remote: remote, batch: batch)] ?? .max
+  }
 
   /// Takes a waiting transfer out.
-  mutating func remove(_ id: TransferID, remote: String, size: Size) {
-    remotes[remote]?.waiting[size]?.remove(id)
+  mutating func remove(_ id: TransferID, remote: String, batch: String? = nil, size: Size) {
+    let key = Key(remote: remote, batch: batch)
+    lanes[key]?.waiting[size]?.remove(id)
+    drop(key)
   }
 
   /// A running transfer gave its slot back.
-  mutating func release(remote: String, size: Size) {
+  mutating func release(remote: String, batch: String? = nil, size: Size) {
+    let key = Key(remote: remote, batch: batch)
     running[size] -= 1
     remotes[remote]?.running[size] -= 1
+    lanes[key]?.running[size] -= 1
+    drop(key)
+  }
+
+  /// Forgets the lane of a batch that is over.
+  private mutating func drop(_ key: Key) {
+    guard key.batch != nil, batchSlots[key] == nil, let lane = lanes[key], lane.isEmpty,
+      lane.running.slots + lane.running.hosted == 0
+    else { return }
+    lanes[key] = nil
+    turns.removeAll { $0 == key }
   }
 
   /// Takes the next transfer that may run; nil while no slot is free for any that waits.
   mutating func admitNext() -> TransferID? {
     for turn in turns.indices {
-      let remote = turns[turn]
-      guard let size = admissible(in: remote), let id = remotes[remote]?.waiting[size]?.popFirst()
+      let key = turns[turn]
+      guard let size = admissible(in: key), let id = lanes[key]?.waiting[size]?.popFirst()
       else { continue }
       running[size] += 1
-      remotes[remote]?.running[size] += 1
+      remotes[key.remote]?.running[size] += 1
+      lanes[key]?.running[size] += 1
       turns.append(turns.remove(at: turn))
       return id
     }
     return nil
   }
 
-  private func admissible(in remote: String) -> Size? {
-    guard let lane = remotes[remote], !lane.isEmpty else { return nil }
+  private func admissible(in key: Key) -> Size? {
+    guard let lane = lanes[key], !lane.isEmpty, let remote = remotes[key.remote] else { return nil }
+    let own = key.batch == nil ? .max : batchSlots[key] ?? .max
+    guard lane.running.slots + (key.batch == nil ? 0 : lane.running.hosted) < own else {
+      return nil
+    }
     if lane.count(.hosted) > 0, running.hosted < Self.hostedSlots { return .hosted }
-    guard running.slots < concurrency, lane.running.slots < lane.concurrency else { return nil }
+    guard running.slots < concurrency, remote.running.slots < remote.concurrency else { return nil }
     let smallWaits = lane.count(.small) > 0
-    let slots = min(concurrency, lane.concurrency)
+    guard lane.count(.large) > 0 else { return smallWaits ? .small : nil }
+    let slots = min(concurrency, remote.concurrency)
     let largeShare = smallWaits ? slots / 2 : slots - 1
-    // The classes take turns: the one with fewer running goes first.
-    let isTurn = !smallWaits || lane.running.large <= lane.running.small
-    if lane.count(.large) > 0, isTurn, lane.running.large < max(1, largeShare) { return .large }
+    let isTurn =
+      if key.batch != nil, let large = lane.waiting[.large]?.first,
+        let small = lane.waiting[.small]?.first
+      {
+        large < small
+      } else {
+        // The classes take turns: the one with fewer running goes first.
+        !smallWaits || lane.running.large <= lane.running.small
+      }
+    if isTurn, remote.running.large < max(1, largeShare) { return .large }
     return smallWaits ? .small : nil
   }
 }

@@ -22,7 +22,11 @@ struct EngineState {
   var records = RecordTable()
   /// Queued transfers that are no records now.
   var parked = ParkedTransfers()
-  /// How many of them were left to a later process.
+  /// Ended transfers of batches that are no records now.
+  var shelf = Shelf()
+  /// Files of batches that earlier processes left and that nobody has asked for yet.
+  var restoredFiles: [RestoredFile] = []
+  /// How many of `parked` were left to a later process.
   var suspendedParked = 0
   /// New transfers that are not yet written down.
   private var unwritten: Set<TransferID> = []
@@ -61,7 +65,12 @@ struct EngineState {
       spec: spec,
       number: lastNumber,
       size: AdmissionQueue.size(ofBytes: total, isHosted: spec.isStream),
-      slot: ProgressSlot(id: spec.id, direction: spec.direction, total: total),
+      slot: ProgressSlot(
+        id: spec.id,
+        direction: spec.direction,
+        total: total,
+        batchFile: spec.batchFile
+      ),
       remoteConcurrency: concurrency,
       pipe: spec.isStream ? StreamPipe() : nil
     )

@@ -6,6 +6,8 @@ internal import TransferModel
 /// Looks at a request before it is queued, so that what cannot work is refused at once.
 struct Intake {
   let limits: Limits
+  /// False where its batch is full.
+  var hasPlace = true
 
   /// What was found out.
   struct Finding {
@@ -65,6 +67,14 @@ struct Intake {
   private func check(name: String, type: String, size: Int64?) throws(TransferError) {
     try TypePolicy(allowed: limits.allowedTypes, blocked: limits.blockedTypes)
       .check(name: name, contentType: type)
+    if !hasPlace {
+      let limit = limits.maxFileCount.map { "\($0)" } ?? "no"
+      throw TransferError(
+        .fileCountExceeded,
+        "The batch has \(limit) files, as many as limits.maxFileCount allows; remove one, or send "
+          + "\"\(name)\" in another batch."
+      )
+    }
     if let size, let limit = limits.maxFileSize, size > limit {
       throw TransferError(
         .fileSizeExceeded,

@@ -7,6 +7,7 @@ struct ParkedTransfers {
   /// Those that wait for the same kind of slot.
   struct Lane: Hashable {
     var remote: String
+    var batch: String?
     var size: AdmissionQueue.Size
   }
 
@@ -19,6 +20,7 @@ struct ParkedTransfers {
     var isDetached: Bool
     var reportsProgress: Bool
     var announces: Bool
+    var batchFile: BatchFile?
   }
 
   private struct Queue {
@@ -43,10 +45,12 @@ struct ParkedTransfers {
     return nil
   }
 
-  /// The numbers of all, or of one remote's, in no order.
-  func numbers(on remote: String? = nil) -> [Int64] {
-    queues.filter { remote == nil || $0.key.remote == remote }
-      .flatMap { $0.value.entries.values.map(\.number) }
+  /// The numbers of all, or of one remote's or batch's, in no order.
+  func numbers(on remote: String? = nil, batch: String? = nil) -> [Int64] {
+    queues.filter { lane, _ in
+      (remote == nil || lane.remote == remote) && (batch == nil || lane.batch == batch)
+    }
+    .flatMap { $0.value.entries.values.map(\.number) }
   }
 
   mutating func append(_ id: TransferID, _ entry: Entry, to lane: Lane) {
@@ -59,6 +63,14 @@ struct ParkedTransfers {
     // Found first and changed then: what is changed while it is walked through is copied, all of it.
     let lane = queues.first { $0.value.entries[id]?.number == number }?.key
     return lane.flatMap { queues[$0]?.entries.removeValue(forKey: id) }
+  }
+
+  /// Takes a transfer out, if it is parked.
+  mutating func discard(_ id: TransferID) {
+    for lane in queues.keys where queues[lane]?.entries[id] != nil {
+      queues[lane]?.entries[id] = nil
+      if isEmpty(lane), queues[lane]?.isLoading == false { queues[lane] = nil }
+    }
   }
 
   /// The numbers whose turn is next, at most `limit`; none while those of the turn before load.

@@ -20,6 +20,8 @@ package final class ProgressBoard: Sendable {
 package final class ProgressSlot: Sendable {
   package let id: TransferID
   package let direction: TransferDirection
+  /// The batch it is part of.
+  package let batchFile: BatchFile?
   private let loadedBytes = Atomic<Int64>(0)
   /// -1 while unknown.
   private let totalBytes: Atomic<Int64>
@@ -51,8 +53,14 @@ package final class ProgressSlot: Sendable {
     }
   }
 
-  init(id: TransferID, direction: TransferDirection, total: Int64?) {
+  init(
+    id: TransferID,
+    direction: TransferDirection,
+    total: Int64?,
+    batchFile: BatchFile? = nil
+  ) {
     self.id = id
+    self.batchFile = batchFile
     self.direction = direction
     totalBytes = Atomic(total ?? -1)
   }

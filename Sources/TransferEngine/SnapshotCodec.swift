@@ -23,7 +23,7 @@ enum SnapshotCodec {
       writer.object("shared") { writer in
         writer.field("channel", shared.channel)
         writer.object("file") { $0.members(of: shared.file) }
-        writer.field("timetoken", shared.timetoken.value)
+        writer.field("timetoken", shared.timetoken?.value)
         writer.field("url", shared.url)
       }
     case .downloaded(let download):
@@ -73,7 +73,7 @@ enum SnapshotCodec {
     return .init(
       channel: channel,
       file: file,
-      timetoken: Timetoken(try fields.int("timetoken")),
+      timetoken: try fields.optionalInt("timetoken").map { Timetoken($0) },
       url: try fields.optionalString("url")
     )
   }

@@ -14,6 +14,8 @@ package enum TransferChange: Sendable {
   case joined(TransferSettlement, Waiter)
   /// A request that was joined with others was cancelled alone.
   case withdrawn(TransferID, Waiter)
+  /// A batch has changed beside its transfers.
+  case batch(String)
   /// Everything before it has been consumed once this is called.
   case flushed(@Sendable () -> Void)
 }

@@ -34,7 +34,9 @@ extension TransferEngine {
   /// Puts a row of an earlier process among the transfers.
   private func restore(_ row: JournalRow, _ state: inout EngineState) {
     // A remote that this configuration lacks may be there again in the next one.
-    guard state.records[row.id] == nil, (try? remotes.limits(of: row.remote)) != nil else { return }
+    guard state.records[row.id] == nil, !state.shelf.contains(row.id),
+      (try? remotes.limits(of: row.remote)) != nil
+    else { return }
     guard var record = record(of: row) else {
       // A request this version cannot read: nobody could resume it either.
       return journal.write(.forget(row.id))
@@ -42,8 +44,12 @@ extension TransferEngine {
     // Processes that ran at the same time gave the same numbers.
     state.lastNumber = max(state.lastNumber + 1, row.number)
     record.number = state.lastNumber
+    if let file = record.spec.batchFile {
+      state.restoredFiles.append(RestoredFile(record, file))
+      return shelve(record, as: file, &state)
+    }
     state.records[row.id] = record
-    if record.machine.visible.isSettled { forget(state.remember(settled: row.id, as: nil)) }
+    if record.machine.visible.isSettled { letGo(state.remember(settled: row.id, as: nil), &state) }
   }
 
   /// The transfer of a row, as an earlier process left it.
@@ -56,7 +62,12 @@ extension TransferEngine {
       spec.remote = row.remote
       if let payload = row.payload { spec = spec.reading(from: .bytes(payload)) }
       if let spool = row.spool { spec = spec.reading(from: .spool(path: spool)) }
-      let slot = ProgressSlot(id: row.id, direction: row.direction, total: row.total)
+      let slot = ProgressSlot(
+        id: row.id,
+        direction: row.direction,
+        total: row.total,
+        batchFile: spec.batchFile
+      )
       slot.set(loaded: row.loaded)
       let pipe = spec.isStream ? StreamPipe() : nil
       pipe?.fail(
@@ -75,6 +86,7 @@ extension TransferEngine {
       )
       record.machine = TransferMachine(restoring: row.state, attempt: row.attempt)
       record.isPersisted = true
+      record.isKept = true
       record.kept = kept
       record.result = ending?.result
       record.error = ending?.error
@@ -117,6 +129,7 @@ extension TransferEngine {
         }
         // What else that process left.
         await restore()
+        tell.yield(.batch(""))
       case .heldByAnother:
         state.withLock { state in
           guard var record = state.records[id], !record.machine.visible.isSettled else { return }
@@ -147,7 +160,7 @@ extension TransferEngine {
       if new.machine.isActive { state.leaveActive() }
       (new, new.number) = (old, new.number)
       state.records[id] = new
-      if old.machine.visible.isSettled { forget(state.remember(settled: id, as: nil)) }
+      if old.machine.visible.isSettled { letGo(state.remember(settled: id, as: nil), &state) }
       return
     }
     new.kept = old.kept
@@ -214,6 +227,7 @@ extension TransferEngine {
     state.written(id, isKept: isKept)
     guard var record = state.records[id] else { return journal.write(.forget(id)) }
     record.isPersisted = true
+    record.isKept = isKept
     // One that ended before its row was there has its end written after it.
     if record.machine.visible.isSettled {
       state.noLongerCounts(id)
@@ -252,6 +266,22 @@ extension TransferEngine {
       update.spool = .some(nil)
     }
     write(.update(record.spec.id, update), of: record, endsSpool: end != .failed, then: then)
+  }
+
+  /// Drops the oldest ended transfers; of those of batches only what is in memory.
+  func letGo(_ records: [TransferRecord], _ state: inout EngineState) {
+    for record in records {
+      guard let file = record.spec.batchFile else {
+        forget([record])
+        continue
+      }
+      // What the journal could not keep stays here, or nobody would have it.
+      if record.isKept {
+        shelve(record, as: file, &state)
+      } else {
+        state.records[record.spec.id] = record
+      }
+    }
   }
 
   /// Drops transfers from the journal, with what their requests brought.

@@ -20,7 +20,8 @@ extension TransferEngine {
   func park(_ record: TransferRecord, _ state: inout EngineState) -> Bool {
     let lane = record.lane
     guard record.isParkable,
-      state.queue.count(lane.size, on: lane.remote) >= Self.nearLimit || !state.parked.isEmpty(lane)
+      state.queue.count(lane.size, on: lane.remote, batch: lane.batch) >= Self.nearLimit
+        || !state.parked.isEmpty(lane)
     else { return false }
     let id = record.spec.id
     let waiter = record.waiters.first
@@ -32,7 +33,8 @@ extension TransferEngine {
       ticket: ticket,
       isDetached: record.isDetached,
       reportsProgress: record.spec.reportsProgress,
-      announces: record.spec.announces
+      announces: record.spec.announces,
+      batchFile: record.spec.batchFile
     )
     state.parked.append(id, entry, to: lane)
     state.records[id] = nil
@@ -42,7 +44,7 @@ extension TransferEngine {
   /// Loads the next transfers of lanes that soon have none in memory.
   func loadNext(_ state: inout EngineState) {
     for lane in state.parked.counts.keys
-    where state.queue.count(lane.size, on: lane.remote) < Self.nearLimit / 2 {
+    where state.queue.count(lane.size, on: lane.remote, batch: lane.batch) < Self.nearLimit / 2 {
       let numbers = state.parked.startLoading(lane, limit: Self.nearLimit)
       if numbers.isEmpty { continue }
       journal.rows(numbers) { [self] rows in
@@ -54,17 +56,39 @@ extension TransferEngine {
     }
   }
 
-  /// Brings a parked transfer back into memory; blocks the calling thread while the journal reads.
+  /// Brings a transfer that is in the journal alone back into memory; blocks the calling thread
+  /// while the journal reads.
   ///
   /// Not to be called on the journal's thread.
   package func load(_ id: TransferID) {
-    guard let number = state.withLock({ $0.parked.number(of: id) }) else { return }
     let isDone = DispatchSemaphore(value: 0)
-    journal.rows([number]) { [self] rows in
-      enter([number], rows) { _ in }
-      isDone.signal()
+    if let number = state.withLock({ $0.parked.number(of: id) }) {
+      journal.rows([number]) { [self] rows in
+        enter([number], rows) { _ in }
+        isDone.signal()
+      }
+    } else if state.withLock({ $0.shelf.contains(id) }) {
+      journal.rows(ids: [id]) { [self] rows in
+        unshelve(id, rows.first)
+        isDone.signal()
+      }
+    } else {
+      return
     }
     isDone.wait()
+  }
+
+  /// Takes a batch's transfer from the shelf; without a row it is gone.
+  private func unshelve(_ id: TransferID, _ row: JournalRow?) {
+    let loaded = row.flatMap { record(of: $0) }
+    state.withLock { state in
+      guard let entry = state.shelf.remove(id), var record = loaded else { return }
+      record.number = entry.number
+      state.records[id] = record
+      if record.machine.visible.isSettled {
+        letGo(state.remember(settled: id, as: nil), &state)
+      }
+    }
   }
 
   /// Looks at a transfer, or changes it, in memory; blocks the calling thread as `load` does.
@@ -74,7 +98,8 @@ extension TransferEngine {
   ) throws(TransferError) -> Value {
     while true {
       let value = try state.withLock { state throws(TransferError) -> Value? in
-        state.parked.number(of: id) == nil ? try body(&state) : nil
+        if state.parked.number(of: id) != nil || state.shelf.contains(id) { return nil }
+        return try body(&state)
       }
       if let value { return value }
       load(id)
@@ -87,6 +112,24 @@ extension TransferEngine {
       state.suspendedParked += 1
       end(id, entry, lane, .cancelled(.suspended(announces: entry.announces)), &state)
     }
+  }
+
+  /// What the journal says of transfers that it alone keeps.
+  ///
+  /// Blocks the calling thread while the journal reads.
+  func snapshots(ofKept ids: [TransferID]) -> [(TransferID, TransferSnapshot)] {
+    if ids.isEmpty { return [] }
+    let found = Mutex<[JournalRow]>([])
+    let isDone = DispatchSemaphore(value: 0)
+    // Both outlive the call: it waits for them.
+    withExtendedLifetime(found) {
+      journal.rows(ids: ids) { rows in
+        found.withLock { $0 = rows }
+        isDone.signal()
+      }
+      isDone.wait()
+    }
+    return found.withLock { $0 }.compactMap { row in snapshot(of: row).map { (row.id, $0) } }
   }
 
   /// What the journal says of parked transfers, as snapshots with their numbers.
@@ -105,13 +148,7 @@ extension TransferEngine {
       isDone.wait()
     }
     return found.withLock { $0 }.compactMap { row in
-      // It may have gone on meanwhile.
-      if let snapshot = state.withLock({ $0.records[row.id]?.snapshot }) {
-        return (row.number, snapshot)
-      }
-      guard var record = record(of: row) else { return nil }
-      record.machine = TransferMachine()
-      return (row.number, record.snapshot)
+      snapshot(of: row).map { (row.number, $0) }
     }
   }
 
@@ -173,7 +210,7 @@ extension TransferEngine {
       loaded: 0,
       total: nil,
       attempt: 1,
-      slot: ProgressSlot(id: id, direction: .upload, total: nil)
+      slot: ProgressSlot(id: id, direction: .upload, total: nil, batchFile: entry.batchFile)
     )
     tell.yield(.settled(settlement, [waiter(of: entry, id, on: lane.remote)].compactMap { $0 }))
     state.count(ended: end)
@@ -191,7 +228,9 @@ extension TransferEngine {
 
 extension TransferRecord {
   /// Where it waits.
-  var lane: ParkedTransfers.Lane { .init(remote: spec.remote, size: size) }
+  var lane: ParkedTransfers.Lane {
+    .init(remote: spec.remote, batch: spec.batchFile?.batch, size: size)
+  }
 
   /// Whether the journal's row, and what an `Entry` has, is all there is to it.
   fileprivate var isParkable: Bool {

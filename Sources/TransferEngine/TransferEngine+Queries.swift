@@ -38,16 +38,17 @@ extension TransferEngine {
   /// Everything known of a transfer.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func snapshot(of id: TransferID) throws(TransferError) -> TransferSnapshot {
-    let (snapshot, number) = state.withLock { state in
-      (state.records[id]?.snapshot, state.parked.number(of: id))
+    let (snapshot, isKept) = state.withLock { state in
+      let isKept = state.parked.number(of: id) != nil || state.shelf.contains(id)
+      return (state.records[id]?.snapshot, isKept)
     }
     if let snapshot { return snapshot }
     // It stays where it is: asking must not change the order.
-    if let number, let (_, parked) = snapshots(ofParked: [number]).first { return parked }
+    if isKept, let (_, kept) = snapshots(ofKept: [id]).first { return kept }
     throw .unknownTransfer(id)
   }
 
-  /// Transfers in the order they were accepted, of one state or remote where one is given.
+  /// Transfers in the order they were accepted, of one state, remote or batch where one is given.
   ///
   /// At most `limit`, at least 1; `next` is what the page before gave, nil for the first.
   ///
@@ -55,6 +56,7 @@ extension TransferEngine {
   package func list(
     state wanted: TransferState?,
     remote: String?,
+    batch: String? = nil,
     limit: Int,
     next: String?
   ) throws(TransferError) -> TransferPage {
@@ -66,25 +68,44 @@ extension TransferEngine {
         field: "/next"
       )
     }
-    let (page, parked, hasMore) = state.withLock { state in
+    let (page, parked, shelved, hasMore) = state.withLock { state in
       var places: [(number: Int64, id: TransferID?)] = []
       for record in state.records.all
       where record.number > after && (wanted == nil || record.machine.visible == wanted)
         && (remote == nil || record.spec.remote == remote)
+        && (batch == nil || record.spec.batchFile?.batch == batch)
       {
         places.append((record.number, record.spec.id))
       }
       if wanted == nil || wanted == .queued {
-        places += state.parked.numbers(on: remote).filter { $0 > after }.map { ($0, nil) }
+        places += state.parked.numbers(on: remote, batch: batch).filter { $0 > after }
+          .map { ($0, nil) }
       }
+      places += state.shelf.all { entry in
+        entry.number > after && (wanted == nil || entry.state == wanted)
+          && (remote == nil || entry.remote == remote)
+          && (batch == nil || entry.file.batch == batch)
+      }.map { ($0.number, $0.id) }
       places.sort { $0.number < $1.number }
       let page = places.prefix(limit)
       let snapshots = page.compactMap { place in
         place.id.flatMap { state.records[$0]?.snapshot }.map { (place.number, $0) }
       }
-      return (snapshots, page.filter { $0.id == nil }.map(\.number), places.count > page.count)
+      return (
+        snapshots, page.filter { $0.id == nil }.map(\.number),
+        page.filter { place in place.id.map { state.shelf.contains($0) } ?? false },
+        places.count > page.count
+      )
     }
-    let transfers = (page + snapshots(ofParked: parked)).sorted { $0.0 < $1.0 }
+    let numbers = Dictionary(
+      uniqueKeysWithValues: shelved.compactMap { place in
+        place.id.map { ($0, place.number) }
+      }
+    )
+    let kept = snapshots(ofKept: Array(numbers.keys)).compactMap { id, snapshot in
+      numbers[id].map { ($0, snapshot) }
+    }
+    let transfers = (page + snapshots(ofParked: parked) + kept).sorted { $0.0 < $1.0 }
     return TransferPage(
       transfers: transfers.map(\.1),
       numbers: transfers.map(\.0),
@@ -97,6 +118,14 @@ extension TransferEngine {
   package func forget(_ id: TransferID) throws(TransferError) {
     let result = try withLoaded(id) { state throws(TransferError) -> TransferResult? in
       guard let record = state.records[id] else { throw .unknownTransfer(id) }
+      if let file = record.spec.batchFile {
+        throw TransferError(
+          .invalidArgument,
+          "Transfer \(id) is file \(file.file) of batch \(file.batch): batch/remove it, or "
+            + "batch/clear the batch.",
+          field: "/transferId"
+        )
+      }
       guard record.machine.visible.isSettled, !record.isEnding else {
         throw TransferError(
           .invalidArgument,

@@ -35,7 +35,6 @@ extension TransferEngine {
     to record: inout TransferRecord,
     _ state: inout EngineState
   ) {
-    let id = record.spec.id
     switch action {
     case .none:
       break
@@ -44,7 +43,7 @@ extension TransferEngine {
     case .stop:
       record.task?.cancel()
     case .pause:
-      state.queue.remove(id, remote: record.spec.remote, size: record.size)
+      state.queue.remove(record)
       acceptDetached(&record)
       tell.yield(.paused(record.slot, loaded: record.slot.loaded))
     case .enqueue(let resumed):
@@ -68,6 +67,7 @@ extension TransferEngine {
     state.queue.enqueue(
       record.spec.id,
       remote: record.spec.remote,
+      batch: record.spec.batchFile?.batch,
       size: record.size,
       concurrency: record.remoteConcurrency
     )
@@ -99,11 +99,11 @@ extension TransferEngine {
       // With one slot transfers follow each other strictly.
       guard state.queue.concurrency > 1, state.confirming < EngineState.confirmingLimit,
         var record = state.records[id],
-        record.room == .slot
+        record.room == .slot, state.queue.slots(of: record) > 1
       else { return }
       record.room = .confirming
       state.confirming += 1
-      state.queue.release(remote: record.spec.remote, size: record.size)
+      state.queue.release(record)
       state.records[id] = record
       admit(&state)
     }
@@ -112,7 +112,7 @@ extension TransferEngine {
   private func giveBackRoom(of record: inout TransferRecord, _ state: inout EngineState) {
     switch record.room {
     case .none: break
-    case .slot: state.queue.release(remote: record.spec.remote, size: record.size)
+    case .slot: state.queue.release(record)
     case .confirming: state.confirming -= 1
     }
     record.room = .none
@@ -169,7 +169,7 @@ extension TransferEngine {
     let id = record.spec.id
     state.noLongerCounts(id)
     if end == .cancelled {
-      state.queue.remove(id, remote: record.spec.remote, size: record.size)
+      state.queue.remove(record)
       let announces = record.spec.announces
       record.error =
         record.isSuspended
@@ -200,7 +200,7 @@ extension TransferEngine {
         tellEnd(settlement)
       }
     } else {
-      forget(state.remember(settled: id, as: end))
+      letGo(state.remember(settled: id, as: end), &state)
       guard let leftovers else {
         return persistEnd(of: record) { [self] in tellEnd(settlement) }
       }
@@ -221,7 +221,8 @@ extension TransferEngine {
         record.waiters = []
         record.isEnding = false
         giveBackRoom(of: &record, &state)
-        state.records[id] = record
+        state.records[id] = record.isDiscarded ? nil : record
+        if record.isDiscarded { forget([record]) }
       }
       state.leaveActive()
       admit(&state)
@@ -234,6 +235,23 @@ extension TransferEngine {
       tell.yield(.accepted(record.spec.id, waiter))
     }
     record.waiters.removeAll { $0.isDetached }
+  }
+}
+
+extension AdmissionQueue {
+  fileprivate mutating func remove(_ record: TransferRecord) {
+    let spec = record.spec
+    remove(spec.id, remote: spec.remote, batch: spec.batchFile?.batch, size: record.size)
+  }
+
+  fileprivate mutating func release(_ record: TransferRecord) {
+    let spec = record.spec
+    release(remote: spec.remote, batch: spec.batchFile?.batch, size: record.size)
+  }
+
+  /// The slots of a transfer's batch; no end of them for one of its own.
+  fileprivate func slots(of record: TransferRecord) -> Int {
+    record.spec.batchFile.map { slots(ofBatch: $0.batch, on: record.spec.remote) } ?? .max
   }
 }
 

@@ -68,9 +68,20 @@ package final class TransferEngine: Sendable {
     isChosen: Bool,
     waiter: Waiter
   ) throws(TransferError) {
+    _ = try take(spec, isChosen: isChosen, waiter: waiter, hasPlace: true)
+  }
+
+  /// Takes a transfer in, as `submit` does; without a waiter nobody's going away ends it.
+  /// - Returns: why it is rejected; nil where it is not, and for one that was joined.
+  func take(
+    _ spec: TransferSpec,
+    isChosen: Bool,
+    waiter: Waiter?,
+    hasPlace: Bool
+  ) throws(TransferError) -> TransferError? {
     let limits = try remotes.limits(of: spec.remote)
     let concurrency = try remotes.concurrency(of: spec.remote)
-    let intake = Intake(limits: limits).inspect(spec)
+    let intake = Intake(limits: limits, hasPlace: hasPlace).inspect(spec)
     var spec = spec
     spec.origin.sourceIdentity = intake.sourceIdentity
     try waitForRoom()
@@ -87,6 +98,7 @@ package final class TransferEngine: Sendable {
     }
     // Without the lock: a journal that keeps nothing answers at once.
     if let new { persist(new, isChosen: isChosen) }
+    return intake.rejection
   }
 
   /// Stops a transfer and gives its slot free; it keeps what it has.
@@ -151,10 +163,10 @@ package final class TransferEngine: Sendable {
 
   private func join(
     _ spec: TransferSpec,
-    _ waiter: Waiter,
+    _ waiter: Waiter?,
     _ state: inout EngineState
   ) throws(TransferError) {
-    guard let record = state.records[spec.id], record.spec.origin == spec.origin else {
+    guard let waiter, let record = state.records[spec.id], record.spec.origin == spec.origin else {
       throw .duplicate(spec.id)
     }
     if waiter.isDetached { state.records[spec.id]?.isDetached = true }
@@ -182,13 +194,13 @@ package final class TransferEngine: Sendable {
   /// Enters a new transfer; returns it where it is still to be written down.
   private func add(
     _ record: TransferRecord,
-    _ waiter: Waiter,
+    _ waiter: Waiter?,
     rejection: TransferError?,
     _ state: inout EngineState
   ) -> TransferRecord? {
     var record = record
-    record.waiters.append(waiter)
-    record.isDetached = waiter.isDetached
+    if let waiter { record.waiters.append(waiter) }
+    record.isDetached = waiter?.isDetached ?? true
     state.active += 1
     guard let rejection else {
       state.expect(record.spec.id)
@@ -196,6 +208,7 @@ package final class TransferEngine: Sendable {
       return record
     }
     record.error = rejection
+    record.isKept = true
     journal.write(.add(row(of: record)))
     transition(&record, &state) { $0.reject() }
     state.records[record.spec.id] = record

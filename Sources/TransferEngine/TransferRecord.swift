@@ -14,6 +14,10 @@ struct TransferRecord {
   var machine = TransferMachine()
   /// Whether the journal has it (or has said that it keeps nothing); before, it does not run.
   var isPersisted = false
+  /// Whether the journal really has it.
+  var isKept = false
+  /// Whether nobody is to find it again once it has ended.
+  var isDiscarded = false
   /// What an earlier process had in hand.
   var kept: RunState?
   var run: TransferRun?

@@ -87,7 +87,7 @@ extension TransferRun {
     if case .spool = spec.source { try requireWholeSpool() }
     if offset > AdmissionQueue.smallLimit { try staging.sync() }
     bytesMoved()
-    if spec.announces || isConditional { await remember(awaited: true) }
+    if spec.channel != nil || isConditional { await remember(awaited: true) }
   }
 
   /// What a spool holds was not synced, so a power cut may have cut or emptied it.

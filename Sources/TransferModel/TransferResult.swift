@@ -18,19 +18,19 @@ package enum TransferResult: Sendable, Equatable {
     }
   }
 
-  /// A file that was stored on a channel and announced.
+  /// A file that was stored on a channel.
   package struct SharedUpload: Sendable, Equatable {
-    /// Where it was announced.
+    /// Where it is, and is announced.
     package var channel: String
     /// As the remote has it now.
     package var file: SharedFile
-    /// Of the announcement.
-    package var timetoken: Timetoken
+    /// Of the announcement; nil while it is not announced.
+    package var timetoken: Timetoken?
     /// Where it can be had, usable as it is; nil where the remote gives none unasked.
     package var url: String?
 
     /// Makes a result.
-    package init(channel: String, file: SharedFile, timetoken: Timetoken, url: String?) {
+    package init(channel: String, file: SharedFile, timetoken: Timetoken?, url: String?) {
       self.channel = channel
       self.file = file
       self.timetoken = timetoken

@@ -16,6 +16,8 @@ package struct TransferSpec: Sendable {
   package var origin: TransferOrigin
   /// Where the request's relative paths start.
   package var root: String
+  /// The batch it is part of; nil for one of its own.
+  package var batchFile: BatchFile?
 
   /// Makes a spec.
   package init(
@@ -47,7 +49,7 @@ package struct TransferSpec: Sendable {
   /// Whether it ends with an announcement, and its errors tell what is stored.
   package var announces: Bool {
     switch operation {
-    case .sendFile: true
+    case .sendFile(let send): send.announces
     case .putObject, .getObject, .downloadFile: false
     }
   }
@@ -158,7 +160,7 @@ package struct PutObject: Sendable {
   }
 }
 
-/// Stores a file on a channel and announces it.
+/// Stores a file on a channel and, unless that is left to later, announces it.
 package struct SendFile: Sendable {
   /// Where it is stored and announced.
   package var channel: String
@@ -170,6 +172,8 @@ package struct SendFile: Sendable {
   package var announcement: Announcement
   /// Where the bytes come from.
   package var source: TransferSource
+  /// Whether it is announced once it is stored.
+  package var announces = true
 
   /// Makes a send.
   package init(

@@ -148,9 +148,10 @@ extension RemoteKind {
   /// What remotes of this kind can do, by the protocol's names.
   var capabilities: [String] {
     switch self {
-    case .local: ["objects", "files", "channels", "subscribe", "resumable"]
-    case .s3: ["objects", "files", "channels", "subscribe", "resumable"]
-    case .pubnub: ["files", "channels", "subscribe", "filter", "groups", "resumable"]
+    case .local: ["objects", "files", "channels", "subscribe", "batches", "resumable"]
+    case .s3: ["objects", "files", "channels", "subscribe", "batches", "resumable"]
+    case .pubnub:
+      ["files", "channels", "subscribe", "filter", "groups", "batches", "resumable"]
     }
   }
 }

@@ -1,5 +1,6 @@
 internal import JSON
 internal import JSONRPC
+internal import Sharing
 internal import TransferEngine
 internal import TransferModel
 
@@ -19,7 +20,13 @@ struct TransferResume: TransferAction {
   let server: Server
 
   func act(on id: TransferID) throws(TransferError) -> TransferState {
-    try server.engine.resume(id)
+    // One that an earlier process left makes its batch work again.
+    if let file = try server.batchFile(of: id),
+      try server.engine.snapshot(of: id).state == .interrupted
+    {
+      _ = try server.sharing.batches.retry(file.file, in: file.batch)
+    }
+    return try server.engine.resume(id)
   }
 }
 
@@ -29,7 +36,12 @@ struct TransferCancel: TransferAction {
   let server: Server
 
   func act(on id: TransferID) throws(TransferError) -> TransferState {
-    try server.engine.cancel(id)
+    // A batch's file is removed from it, silently.
+    if let file = try server.batchFile(of: id) {
+      _ = try server.sharing.batches.remove(file.file, from: file.batch)
+      return .cancelled
+    }
+    return try server.engine.cancel(id)
   }
 }
 
@@ -39,7 +51,18 @@ struct TransferRetry: TransferAction {
   let server: Server
 
   func act(on id: TransferID) throws(TransferError) -> TransferState {
-    try server.engine.retry(id)
+    // The batch is no longer complete.
+    if let file = try server.batchFile(of: id) {
+      _ = try server.sharing.batches.retry(file.file, in: file.batch)
+    }
+    return try server.engine.retry(id)
+  }
+}
+
+extension Server {
+  /// The batch's file that a transfer moves; nil for one of its own, and for one not known.
+  fileprivate func batchFile(of id: TransferID) throws(TransferError) -> BatchFile? {
+    try engine.snapshot(of: id).spec.batchFile
   }
 }
 

@@ -11,6 +11,7 @@ struct TransferList: ImmediateMethod {
   struct Params: Sendable {
     var remote: String?
     var state: TransferState?
+    var batchID: String?
     var limit: Int
     var next: String?
   }
@@ -31,6 +32,7 @@ struct TransferList: ImmediateMethod {
     try Params(
       remote: fields.remote(),
       state: fields.optionalEnum("state", of: TransferState.self),
+      batchID: fields.optionalString("batchId"),
       limit: fields.limit(),
       next: fields.optionalString("next")
     )
@@ -40,6 +42,7 @@ struct TransferList: ImmediateMethod {
     let page = try server.engine.list(
       state: params.state,
       remote: params.remote,
+      batch: params.batchID,
       limit: params.limit,
       next: params.next
     )

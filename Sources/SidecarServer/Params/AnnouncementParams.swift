@@ -13,8 +13,10 @@ struct AnnouncementParams: Sendable {
   /// Not yet known to be of use to the remote.
   var cipherKey: String?
 
-  init(_ fields: inout JSONFields) throws(JSONError) {
-    message = fields.raw("message")
+  /// Reads the parameters; where the message is made of others (`isWhole` is false), not those of
+  /// the message itself.
+  init(_ fields: inout JSONFields, isWhole: Bool = true) throws(JSONError) {
+    message = isWhole ? fields.raw("message") : nil
     if let node = fields.optionalNode("meta"), !node.isNull {
       guard node.kind == .object || node.kind == .string else {
         throw node.error("must be an object or a string")
@@ -33,7 +35,7 @@ struct AnnouncementParams: Sendable {
       )
     }
     query = try Self.query(fields.optionalNode("query"))
-    cipherKey = try fields.optionalString("cipherKey")
+    cipherKey = isWhole ? try fields.optionalString("cipherKey") : nil
   }
 
   /// Texts, numbers and truth values by name; what is null is left out.

@@ -8,7 +8,13 @@ extension JSONFields {
 
   /// A channel's name: 1 to 1,024 bytes without control characters.
   mutating func channel() throws(JSONError) -> String {
-    let channel = try string("channel")
+    guard let channel = try optionalChannel() else { throw missing("channel") }
+    return channel
+  }
+
+  /// A channel's name, where one is given.
+  mutating func optionalChannel() throws(JSONError) -> String? {
+    guard let channel = try optionalString("channel") else { return nil }
     guard Self.isChannel(channel) else { throw error("channel", Self.channelRule) }
     return channel
   }

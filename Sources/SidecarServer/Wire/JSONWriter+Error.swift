@@ -10,6 +10,8 @@ extension TransferError {
     var attempt: Int?
     var loaded: Int64?
     var resumable: Bool?
+    var batchID: String?
+    var fileID: String?
   }
 
   /// The error of a reply.
@@ -50,12 +52,15 @@ extension TransferError {
       }
     }
     writer.field("transferId", context.transferID?.description)
+    writer.field("batchId", context.batchID)
+    writer.field("fileId", context.fileID)
     writer.field("field", field)
     writer.field("fileUploaded", fileUploaded)
     writer.field("id", fileID)
     writer.field("name", fileName)
     writer.field("loaded", context.loaded)
     writer.field("resumable", context.resumable)
+    writer.field("messages", messages)
     if let supported {
       writer.key("supported")
       writer.beginArray()

@@ -41,7 +41,7 @@ extension JSONWriter {
     field("id", upload.file.id)
     field("name", upload.file.name)
     field("channel", upload.channel)
-    field("timetoken", upload.timetoken.description)
+    field("timetoken", upload.timetoken?.description)
     field("size", upload.file.size)
     field("contentType", upload.file.contentType)
     field("sha256", upload.file.sha256)

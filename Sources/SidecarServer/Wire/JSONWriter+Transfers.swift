@@ -49,7 +49,7 @@ extension JSONWriter {
   mutating func snapshot(_ snapshot: TransferSnapshot) {
     let spec = snapshot.spec
     beginObject()
-    field("transferId", spec.id.description)
+    subject(spec.id, spec.batchFile)
     field("direction", spec.direction.rawValue)
     field("remote", spec.remote)
     field("ref", spec.reference?.fullPath)
@@ -62,7 +62,12 @@ extension JSONWriter {
       key("error")
       error.write(
         to: &self,
-        .init(transferID: spec.id, attempt: snapshot.attempt)
+        .init(
+          transferID: spec.id,
+          attempt: snapshot.attempt,
+          batchID: spec.batchFile?.batch,
+          fileID: spec.batchFile?.file
+        )
       )
     }
     switch snapshot.result {

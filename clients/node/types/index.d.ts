@@ -417,6 +417,34 @@ export class Ferry {
   /** A handle on a transfer that was begun elsewhere: its result is the event that ends it. */
   attach(transferId: string): TransferHandle<Events["uploaded"] | Events["downloaded"]>;
 
+  /** Makes a batch of uploads to one `channel`, or below one `prefix`, or joins it; its id. */
+  batchCreate(settings: Params<"batch/create">): Promise<string>;
+  /** Adds files to a batch; how many were taken in. */
+  batchUpload(batchId: string, items: Params<"batch/upload">["items"]): Promise<number>;
+  /** Changes how a batch goes about its files, from the next one on. */
+  batchConfigure(batchId: string, settings: Rest<"batch/configure", "batchId">): Promise<void>;
+  /** Takes a file out of its batch, whatever its state; whether it was there. */
+  batchRemove(batchId: string, fileId: string): Promise<boolean>;
+  /** Tries a file that failed again, or all of them; how many. */
+  batchRetry(batchId: string, fileId?: string): Promise<number>;
+  /** Drops a batch with all its files. */
+  batchClear(batchId: string): Promise<void>;
+  /** How a batch stands, and its files in the order they were added. */
+  batchGet(
+    batchId: string,
+    options?: Rest<"batch/get", "batchId">,
+  ): Pages<Result<"batch/get">, protocol.BatchFile>;
+  /** What is uploaded of a batch, in the order it was added. */
+  batchAttachments(
+    batchId: string,
+    options?: Rest<"batch/attachments", "batchId">,
+  ): Pages<Result<"batch/attachments">, Result<"batch/attachments">["attachments"][number]>;
+  /** Announces what is uploaded and not yet sent; the messages. */
+  batchSend(
+    batchId: string,
+    options?: Rest<"batch/send", "batchId">,
+  ): Promise<Result<"batch/send">["messages"]>;
+
   /** Messages of channels. */
   subscribe(
     channels: string | Iterable<string>,

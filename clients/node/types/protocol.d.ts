@@ -70,6 +70,10 @@ export type ErrorData = {
     httpStatus?: number;
   };
   transferId?: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   /**
    * For a bad argument: its JSON pointer in `params` (`/metadata/custom`). For ERR_UNKNOWN_ID: the
    * id that is unknown (`/transferId`).
@@ -89,6 +93,8 @@ export type ErrorData = {
   resumable?: boolean;
   /** What this version does support (protocol versions, kinds, capabilities). */
   supported?: unknown[];
+  /** batch/send: what was sent before it failed. */
+  messages?: BatchMessage[];
 };
 
 /** A JSON-RPC error object. `data` is absent only for -32700, -32600, -32601 and -32603. */
@@ -161,14 +167,16 @@ export type Metadata = {
   custom: Record<string, string>;
 };
 
-/** A file that was uploaded to a channel and announced. */
+/**
+ * A file that was uploaded to a channel and, but for a batch's that is not yet sent, announced.
+ */
 export type SentFile = {
   /** Given by the remote; with `channel` and `name` it names the file. */
   id: string;
   name: string;
   channel: string;
-  /** Of its announcement. */
-  timetoken: Timetoken;
+  /** Of its announcement; absent while it is not announced. */
+  timetoken?: Timetoken;
   /** Bytes. */
   size: number;
   contentType: string;
@@ -235,6 +243,10 @@ export type Message = {
 /** A transfer as it is now. */
 export type Snapshot = {
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   direction: Direction;
   remote: string;
   /** Of an object. */
@@ -298,6 +310,73 @@ export type Limits = {
   downloadRate: number | null;
 };
 
+/** Chosen by the host, or made by ferry; no control characters. */
+export type BatchId = string;
+
+/** Chosen by the host; unique in its batch; no control characters. */
+export type FileId = string;
+
+/** By the MIME type. */
+export type AttachmentType = "image" | "video" | "audio" | "file";
+
+/** A file of a batch that is uploaded. */
+export type Attachment = {
+  /** Usable as it is; absent where the remote gives none. */
+  url?: string;
+  name: string;
+  mimeType: string;
+  /** In lower case, without the dot; empty where the name has none. */
+  extension: string;
+  /** Bytes. */
+  size?: number;
+};
+
+/**
+ * One file: exactly one of `path`, `data`, `text`, `stream`. A stream's `transferId` is told by
+ * `started` and `batch/get`. A channel needs a name (default the last component of `path`).
+ */
+export type BatchItem = {
+  fileId: FileId;
+  path?: string;
+  data?: string;
+  text?: string;
+  stream?: {
+    /** Bytes in all, where known; more or fewer is ERR_FILE_CHANGED. */
+    size?: number;
+  };
+  name?: string;
+  contentType?: string;
+  digest?: "sha256" | "none";
+  /** In a batch with a prefix: where below it; default the name. */
+  ref?: string;
+};
+
+/** A file of a batch as it is now. */
+export type BatchFile = {
+  fileId: FileId;
+  transferId?: TransferId;
+  name?: string;
+  state: State;
+  /** Bytes moved in this attempt. */
+  loaded: number;
+  /** Bytes in all; null while unknown. */
+  total: number | null;
+  attachment?: Attachment;
+  error?: Error;
+  /** Whether its channel was told of it. */
+  sent: boolean;
+};
+
+/** A message that `batch/send` sent. */
+export type BatchMessage = {
+  /** For `message/get`. */
+  id: string;
+  type: AttachmentType;
+  /** Of media messages. */
+  muid?: string;
+  fileIds: FileId[];
+};
+
 /** Of `initialize`. Says who the host is and learns what this ferry can do. */
 export type InitializeParams = {
   /**
@@ -352,7 +431,7 @@ export type InitializeResult = {
   remotes: Array<{
     name: string;
     kind: "local" | "s3" | "pubnub";
-    capabilities: Array<"objects" | "files" | "channels" | "subscribe" | "filter" | "groups" | "resumable">;
+    capabilities: Array<"objects" | "files" | "channels" | "subscribe" | "batches" | "filter" | "groups" | "resumable">;
   }>;
   /** The remote used where a call names none. */
   default: string;
@@ -958,6 +1037,8 @@ export type TransferListParams = {
   remote?: string;
   /** Only those in this state. */
   state?: State;
+  /** Only this batch's. */
+  batchId?: BatchId;
   /** The most entries of a page. */
   limit?: number;
   /** `next` of the page before. A made-up one is refused. */
@@ -1091,6 +1172,243 @@ export type StreamCloseParams = {
 
 /** Taken; the outcome is the transfer's own. */
 export type StreamCloseResult = Empty;
+
+/** Of `batch/create`. Makes a batch: uploads to one destination, run and reported together. */
+export type BatchCreateParams = {
+  /** The remote to use; default the configuration's `default`. */
+  remote?: string;
+  /**
+   * Where the files go; `batch/send` announces them. Exactly one of `channel` and `prefix` must be
+   * given.
+   */
+  channel?: string;
+  /** For plain objects: the reference below which they go; empty for the root. */
+  prefix?: string;
+  /**
+   * Chosen by the host; default a new one. The same id with the same parameters joins, also after a
+   * restart.
+   */
+  batchId?: BatchId;
+  /** Files that move at the same time, within the process's slots. Default 1. */
+  concurrency?: number;
+  /**
+   * How often a file that failed is tried again unasked, where trying again can help, each time
+   * after a longer wait that differs from file to file; default 0.
+   */
+  retries?: number;
+  /** The message to answer in its thread, where the remote has threads; otherwise refused. */
+  parentMessageId?: string;
+};
+
+export type BatchCreateResult = {
+  batchId: BatchId;
+};
+
+/** Of `batch/upload`. Adds files to a batch, also while others move. */
+export type BatchUploadParams = {
+  /**
+   * Taken as by every method; without effect, since an id names its batch on whatever remote.
+   */
+  remote?: string;
+  /** The batch. */
+  batchId: BatchId;
+  /** The files, in the order they are to have. */
+  items: BatchItem[];
+};
+
+export type BatchUploadResult = {
+  /**
+   * How many were taken in; they are looked at afterwards, and their events follow this reply.
+   */
+  accepted: number;
+};
+
+/** Of `batch/configure`. Changes how a batch goes about its files, from the next one on. */
+export type BatchConfigureParams = {
+  /**
+   * Taken as by every method; without effect, since an id names its batch on whatever remote.
+   */
+  remote?: string;
+  /** The batch. */
+  batchId: BatchId;
+  /** Files that move at the same time, within the process's slots. */
+  concurrency?: number;
+  /**
+   * How often a file that failed is tried again unasked, where trying again can help, each time
+   * after a longer wait that differs from file to file; default 0.
+   */
+  retries?: number;
+  /** The message to answer in its thread, where the remote has threads; otherwise refused. */
+  parentMessageId?: string;
+};
+
+export type BatchConfigureResult = Empty;
+
+/** Of `batch/remove`. Takes a file out of its batch, whatever its state, without an event. */
+export type BatchRemoveParams = {
+  /**
+   * Taken as by every method; without effect, since an id names its batch on whatever remote.
+   */
+  remote?: string;
+  /** The batch. */
+  batchId: BatchId;
+  /** The file. */
+  fileId: FileId;
+};
+
+export type BatchRemoveResult = {
+  /** false: the batch has no such file. */
+  removed: boolean;
+};
+
+/**
+ * Of `batch/retry`. Puts files that failed, or that an earlier process left, in line again, each in
+ * its place.
+ */
+export type BatchRetryParams = {
+  /**
+   * Taken as by every method; without effect, since an id names its batch on whatever remote.
+   */
+  remote?: string;
+  /** The batch. */
+  batchId: BatchId;
+  /** The file; default all. */
+  fileId?: FileId;
+};
+
+export type BatchRetryResult = {
+  /** How many; other files are left alone. */
+  retried: number;
+};
+
+/**
+ * Of `batch/clear`. Drops a batch with all its files, without events; its id may be used again.
+ */
+export type BatchClearParams = {
+  /**
+   * Taken as by every method; without effect, since an id names its batch on whatever remote.
+   */
+  remote?: string;
+  /** The batch. */
+  batchId: BatchId;
+};
+
+export type BatchClearResult = Empty;
+
+/** Of `batch/get`. How a batch stands, and its files in the order they were added. */
+export type BatchGetParams = {
+  /**
+   * Taken as by every method; without effect, since an id names its batch on whatever remote.
+   */
+  remote?: string;
+  /** The batch. */
+  batchId: BatchId;
+  /** Only those in this state. */
+  state?: State;
+  /** The most entries of a page. */
+  limit?: number;
+  /** `next` of the page before. A made-up one is refused. */
+  next?: string;
+};
+
+export type BatchGetResult = {
+  /** `idle`: nothing is queued, running or paused. */
+  status: "inProgress" | "idle";
+  /** Of all files. */
+  counts: {
+    queued: number;
+    running: number;
+    paused: number;
+    succeeded: number;
+    failed: number;
+    rejected: number;
+    interrupted: number;
+  };
+  files: BatchFile[];
+  next: Next;
+};
+
+/** Of `batch/attachments`. What is uploaded, in the order it was added. */
+export type BatchAttachmentsParams = {
+  /**
+   * Taken as by every method; without effect, since an id names its batch on whatever remote.
+   */
+  remote?: string;
+  /** The batch. */
+  batchId: BatchId;
+  /** Only these. */
+  type?: AttachmentType;
+  /** Only this one. */
+  fileId?: FileId;
+  /** The most entries of a page. */
+  limit?: number;
+  /** `next` of the page before. A made-up one is refused. */
+  next?: string;
+};
+
+export type BatchAttachmentsResult = {
+  attachments: {
+    fileId: FileId;
+    type: AttachmentType;
+    sent: boolean;
+    attachment: Attachment;
+  }[];
+  next: Next;
+};
+
+/**
+ * Of `batch/send`. Announces what is uploaded and not yet sent; it never uploads and never clears.
+ */
+export type BatchSendParams = {
+  /**
+   * Taken as by every method; without effect, since an id names its batch on whatever remote.
+   */
+  remote?: string;
+  /** The batch. */
+  batchId: BatchId;
+  /** Only these; default all. */
+  fileIds?: FileId[];
+  /** Told as `message.text`. */
+  caption?: string;
+  /** Of media messages; elsewhere refused. */
+  type?: AttachmentType;
+  /**
+   * Of media messages: one per kind of attachment (the default), or one for all; elsewhere refused.
+   */
+  split?: "byType" | "none";
+  /** Of media messages; elsewhere refused. */
+  muid?: string;
+  /** Of media messages; elsewhere refused. */
+  metadata?: Record<string, unknown>;
+  /** Of media messages; elsewhere refused. */
+  tags?: string[];
+  /** Metadata beside the message; `batchId` is added to it. */
+  meta?: Record<string, unknown>;
+  /** Whether history keeps the announcement; subscribers get it either way. */
+  store?: boolean;
+  /** Whether the remote replicates it to other regions; without effect on kind `local`. */
+  replicate?: boolean;
+  /**
+   * Whole hours that history keeps the announcement; 0: the remote's own policy (kind `local`: for
+   * ever).
+   */
+  ttl?: number;
+  /**
+   * The host's own type for the announcement: 3 to 50 of `A-Za-z0-9-_`, not starting with `-`, `_`,
+   * `pn-` or `pn_`. Checked before any byte moves.
+   */
+  customMessageType?: string;
+  /**
+   * More query parameters of the request that announces, on kind `pubnub`: strings, numbers, true or
+   * false; without effect elsewhere.
+   */
+  query?: Record<string, unknown>;
+};
+
+export type BatchSendResult = {
+  /** As far as they fit a line; `batch/get` tells which files are sent. */
+  messages: BatchMessage[];
+};
 
 /**
  * Of `channel/subscribe`. Delivers `message` notifications for channels, in order and each once.
@@ -1287,6 +1605,26 @@ export interface Methods {
   "stream/read": { params: StreamReadParams; result: StreamReadResult };
   /** Ends the bytes of an upload whose source is `stream`. */
   "stream/close": { params: StreamCloseParams; result: StreamCloseResult };
+  /** Makes a batch: uploads to one destination, run and reported together. */
+  "batch/create": { params: BatchCreateParams; result: BatchCreateResult };
+  /** Adds files to a batch, also while others move. */
+  "batch/upload": { params: BatchUploadParams; result: BatchUploadResult };
+  /** Changes how a batch goes about its files, from the next one on. */
+  "batch/configure": { params: BatchConfigureParams; result: BatchConfigureResult };
+  /** Takes a file out of its batch, whatever its state, without an event. */
+  "batch/remove": { params: BatchRemoveParams; result: BatchRemoveResult };
+  /**
+   * Puts files that failed, or that an earlier process left, in line again, each in its place.
+   */
+  "batch/retry": { params: BatchRetryParams; result: BatchRetryResult };
+  /** Drops a batch with all its files, without events; its id may be used again. */
+  "batch/clear": { params: BatchClearParams; result: BatchClearResult };
+  /** How a batch stands, and its files in the order they were added. */
+  "batch/get": { params: BatchGetParams; result: BatchGetResult };
+  /** What is uploaded, in the order it was added. */
+  "batch/attachments": { params: BatchAttachmentsParams; result: BatchAttachmentsResult };
+  /** Announces what is uploaded and not yet sent; it never uploads and never clears. */
+  "batch/send": { params: BatchSendParams; result: BatchSendResult };
   /** Delivers `message` notifications for channels, in order and each once. */
   "channel/subscribe": { params: ChannelSubscribeParams; result: ChannelSubscribeResult };
   /** Ends the delivery for channels. */
@@ -1316,6 +1654,10 @@ export type StartedNotification = {
   /** Rises with every notification of this process. */
   seq: number;
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   /** From 1. */
   attempt: number;
   /** Bytes in all; null while unknown. */
@@ -1330,6 +1672,10 @@ export type ProgressNotification = {
   /** Rises with every notification of this process. */
   seq: number;
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   direction: Direction;
   /** Bytes; never falls within an attempt. */
   loaded: number;
@@ -1352,12 +1698,18 @@ export type UploadedNotification = {
   /** Rises with every notification of this process. */
   seq: number;
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   file?: SentFile;
   object?: {
     ref: string;
     metadata: Metadata;
     url?: string;
   };
+  /** Of a batch's file, beside `file` or `object`. */
+  attachment?: Attachment;
   /** Absent with `digest: "none"`. */
   sha256?: Sha256;
 };
@@ -1367,6 +1719,10 @@ export type DownloadedNotification = {
   /** Rises with every notification of this process. */
   seq: number;
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   /** The file written, absolute; absent for inline and stream targets. */
   path?: string;
   /** Whether ferry removes the file later; there with `path`. */
@@ -1378,13 +1734,20 @@ export type DownloadedNotification = {
 };
 
 /**
- * A transfer was rejected: refused before any byte counted, and the request itself must change.
+ * A transfer was rejected: refused before any byte counted, and the request itself must change. A
+ * batch's file that never became a transfer has no `transferId`.
  */
 export type ErrorNotification = {
   /** Rises with every notification of this process. */
   seq: number;
-  transferId: TransferId;
-  error: TransferFailure;
+  transferId?: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
+  /** The batch has a live file of this `fileId`, which stays as it is: nothing ended. */
+  duplicate?: boolean;
+  error: Error;
 };
 
 /**
@@ -1395,6 +1758,10 @@ export type FailureNotification = {
   /** Rises with every notification of this process. */
   seq: number;
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   error: TransferFailure;
 };
 
@@ -1403,10 +1770,40 @@ export type CancelledNotification = {
   /** Rises with every notification of this process. */
   seq: number;
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   error: TransferFailure;
   /** Bytes moved until then. */
   loaded: number;
   resumable: boolean;
+};
+
+/** Nothing of a batch is under way any more: told each time it drains, of all its files. */
+export type CompleteNotification = {
+  /** Rises with every notification of this process. */
+  seq: number;
+  batchId: BatchId;
+  counts: {
+    successful: number;
+    rejected: number;
+    failed: number;
+  };
+  successful: {
+    fileId: FileId;
+    attachment: Attachment;
+  }[];
+  rejected: {
+    fileId: FileId;
+    error: Error;
+  }[];
+  failed: {
+    fileId: FileId;
+    error: Error;
+  }[];
+  /** The lists do not have all: they did not fit a line; `batch/get` has them. */
+  truncated?: boolean;
 };
 
 /** A transfer was paused. */
@@ -1414,6 +1811,10 @@ export type PausedNotification = {
   /** Rises with every notification of this process. */
   seq: number;
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   /** Bytes moved until now. */
   loaded: number;
 };
@@ -1423,6 +1824,10 @@ export type ResumedNotification = {
   /** Rises with every notification of this process. */
   seq: number;
   transferId: TransferId;
+  /** Of a batch's file. */
+  batchId?: BatchId;
+  /** Of a batch's file. */
+  fileId?: FileId;
   /** Where it goes on; 0 where it starts again. */
   loaded: number;
 };
@@ -1507,7 +1912,8 @@ export interface Notifications {
   /** A download is settled: verified and in place. */
   downloaded: DownloadedNotification;
   /**
-   * A transfer was rejected: refused before any byte counted, and the request itself must change.
+   * A transfer was rejected: refused before any byte counted, and the request itself must change. A
+   * batch's file that never became a transfer has no `transferId`.
    */
   error: ErrorNotification;
   /**
@@ -1517,6 +1923,8 @@ export interface Notifications {
   failure: FailureNotification;
   /** A transfer was cancelled. */
   cancelled: CancelledNotification;
+  /** Nothing of a batch is under way any more: told each time it drains, of all its files. */
+  complete: CompleteNotification;
   /** A transfer was paused. */
   paused: PausedNotification;
   /** A paused transfer runs again. */

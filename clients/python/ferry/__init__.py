@@ -16,6 +16,21 @@ with the same id, in the next `Ferry` with the same `state_key`, moves only what
         await f.put("large.bin", "backups/large.bin", transfer_id="backup-7")
 """
 
+from .batch import Batch
+from .batch_file import BatchFile
+from .batch_results import (
+    Attachment,
+    AttachmentPage,
+    BatchAttachment,
+    BatchEntry,
+    BatchMessage,
+    BatchPage,
+    Complete,
+    NotAccepted,
+    NotUploaded,
+    SentBatch,
+    Successful,
+)
 from .client import KEEP, Ferry
 from .connection import CloseGrace
 from .errors import (
@@ -73,6 +88,7 @@ from .sources import Source, Stream, Text
 from .state import TransferState
 from .subscription import Subscription
 from .sync import SyncFerry
+from .sync_batch import SyncBatch, SyncBatchFile
 from .sync_handles import SyncDownloadHandle, SyncHandle, SyncPages, SyncSubscription
 from .transfers import DownloadHandle
 from .version import PROTOCOL_VERSIONS, __version__
@@ -80,9 +96,18 @@ from .version import PROTOCOL_VERSIONS, __version__
 __all__ = [
     "KEEP",
     "PROTOCOL_VERSIONS",
+    "Attachment",
+    "AttachmentPage",
+    "Batch",
+    "BatchAttachment",
+    "BatchEntry",
+    "BatchFile",
+    "BatchMessage",
+    "BatchPage",
     "BinaryNotFound",
     "Cancelled",
     "CloseGrace",
+    "Complete",
     "ConnectionClosed",
     "Download",
     "DownloadHandle",
@@ -98,6 +123,8 @@ __all__ = [
     "Message",
     "MessageFile",
     "Metadata",
+    "NotAccepted",
+    "NotUploaded",
     "ObjectItem",
     "ObjectPage",
     "ObjectURL",
@@ -113,6 +140,7 @@ __all__ = [
     "Remote",
     "RequestTimeout",
     "Resumed",
+    "SentBatch",
     "SentFile",
     "ServerInfo",
     "ShutdownSummary",
@@ -123,6 +151,9 @@ __all__ = [
     "StoredObject",
     "Stream",
     "Subscription",
+    "Successful",
+    "SyncBatch",
+    "SyncBatchFile",
     "SyncDownloadHandle",
     "SyncFerry",
     "SyncHandle",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
+from .batches import BatchMethods
 from .channels import ChannelMethods
 from .files import FileMethods
 from .objects import ObjectMethods
@@ -17,7 +18,7 @@ KEEP: Any = object()
 """Stands for a limit that is left as it is, where None means "no limit"."""
 
 
-class Ferry(FileMethods, ObjectMethods, ChannelMethods):
+class Ferry(FileMethods, ObjectMethods, ChannelMethods, BatchMethods):
     """A sidecar of one's own, for one event loop: `async with Ferry() as f: …`.
 
     Transfers (`send`, `put`, `download`, `get`) return a handle at once, to await, iterate, pause

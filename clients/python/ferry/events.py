@@ -16,7 +16,10 @@ from .wire import converted, decode, reader
 
 @dataclass(frozen=True)
 class Event:
-    """Base of all: which transfer, and `seq`, rising over everything the process tells."""
+    """Base of all: which transfer, and `seq`, rising over everything the process tells.
+
+    In a batch each has `batch_id` and `file_id`, too.
+    """
 
     name: ClassVar[str] = ""
     terminal: ClassVar[bool] = False
@@ -32,6 +35,8 @@ class Started(Event):
     name = "started"
     attempt: int
     total: Optional[int]
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Progress(Event):
     rate: int
     eta_ms: Optional[int]
     attempt: int
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class Paused(Event):
 
     name = "paused"
     loaded: int
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,8 @@ class Resumed(Event):
 
     name = "resumed"
     loaded: int
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,8 @@ class Uploaded(Event):
     object: Optional[StoredObject] = converted(reader(StoredObject))
     attachment: Optional[Mapping[str, Any]] = None
     sha256: Optional[str] = None
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,8 @@ class Downloaded(Event):
     sha256: Optional[str] = None
     path: Optional[str] = None
     temporary: bool = False
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +110,9 @@ class Rejected(Event):
     name = "error"
     terminal = True
     error: FerryError = converted(lambda error: build(error, TransferRejected), required=True)
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
+    duplicate: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +122,8 @@ class Failure(Event):
     name = "failure"
     terminal = True
     error: FerryError = converted(lambda error: build(error, TransferFailed), required=True)
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +135,8 @@ class Cancelled(Event):
     error: FerryError = converted(lambda error: build(error, TransferCancelled), required=True)
     loaded: int = 0
     resumable: bool = False
+    batch_id: Optional[str] = None
+    file_id: Optional[str] = None
 
 
 EVENTS: Dict[str, Type[Event]] = {

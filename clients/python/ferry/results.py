@@ -34,14 +34,14 @@ class Metadata:
 
 @dataclass(frozen=True)
 class SentFile:
-    """A file that was uploaded and announced on a channel."""
+    """A file that was uploaded to a channel; a batch's has no timetoken until it is sent."""
 
     id: str
     name: str
     channel: str
-    timetoken: str
     size: int
     content_type: str
+    timetoken: str = ""
     sha256: Optional[str] = None
     url: Optional[str] = None
     transfer_id: str = ""

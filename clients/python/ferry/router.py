@@ -11,6 +11,7 @@ from .results import Message, Status
 from .wire import decode
 
 if TYPE_CHECKING:
+    from .batch import Batch
     from .handle import TransferHandle
     from .subscription import Subscription
 
@@ -29,6 +30,7 @@ class Router:
             WeakValueDictionary()
         )
         self.subscriptions: List["Subscription"] = []
+        self.batches: Dict[str, "Batch"] = {}
 
     def add(self, handle: "TransferHandle[Any]") -> None:
         """Routes a transfer's events to a handle."""
@@ -58,6 +60,9 @@ class Router:
             for subscription in list(self.subscriptions):
                 subscription.receive_status(status)
         else:
+            batch = self.batches.get(params.get("batchId", ""))
+            if batch is not None:
+                batch.receive(method, params)
             happened = event(method, params)
             if happened is None:
                 return

@@ -6,6 +6,7 @@ import functools
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping, Optional, Type, TypeVar
 
+from .batch import Batch
 from .client import Ferry
 from .errors import ConnectionClosed
 from .handle import TransferHandle
@@ -13,6 +14,7 @@ from .loop_thread import LoopThread, now
 from .pages import Pages
 from .results import ServerInfo
 from .subscription import Subscription
+from .sync_batch import SyncBatch
 from .sync_handles import SyncDownloadHandle, SyncHandle, SyncPages, SyncSubscription
 from .transfers import DownloadHandle
 
@@ -80,6 +82,17 @@ def _subscribing(
     @functools.wraps(method)
     def call(self: "SyncFerry", /, *args: "P.args", **options: "P.kwargs") -> SyncSubscription:
         return SyncSubscription(self._threads, method(self._ferry, *args, **options))
+
+    return call
+
+
+def _batching(
+    method: "Callable[Concatenate[Ferry, P], Batch]",
+) -> "Callable[Concatenate[SyncFerry, P], SyncBatch]":
+    @functools.wraps(method)
+    def call(self: "SyncFerry", /, *args: "P.args", **options: "P.kwargs") -> SyncBatch:
+        batch = self._threads.run(now(lambda: method(self._ferry, *args, **options)))
+        return SyncBatch(self._threads, batch)
 
     return call
 
@@ -179,6 +192,8 @@ class SyncFerry:
     transfer_cancel = _called(Ferry.transfer_cancel)
     transfer_forget = _called(Ferry.transfer_forget)
     attach = _handled(Ferry.attach)
+
+    batch = _batching(Ferry.batch)
 
     subscribe = _subscribing(Ferry.subscribe)
     history = _paged(Ferry.history)

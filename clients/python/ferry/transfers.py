@@ -59,13 +59,14 @@ class TransferMethods(Connection):
         *,
         state: Optional[str] = None,
         remote: Optional[str] = None,
+        batch_id: Optional[str] = None,
         limit: Optional[int] = None,
         next: Optional[str] = None,
     ) -> "Pages[TransferPage, Snapshot]":
         """Transfers, oldest first, with those that earlier processes left: `await` or iterate."""
 
         async def fetch(mark: Optional[str]) -> TransferPage:
-            ask = params(state=state, remote=remote, limit=limit, next=mark)
+            ask = params(state=state, remote=remote, batch_id=batch_id, limit=limit, next=mark)
             return decode(TransferPage, await self.request("transfer/list", ask))
 
         return Pages(fetch, lambda page: page.transfers, lambda page: page.next, next)

@@ -1,0 +1,109 @@
+internal import JSON
+package import TransferModel
+
+/// What a host asked of a batch.
+package struct BatchSettings: Sendable, Equatable {
+  /// Chosen by the host or made by ferry.
+  package var id: String
+  /// The remote's name in the configuration.
+  package var remote: String
+  /// Where its files go.
+  package var destination: Destination
+  /// How it goes about them now.
+  package var pace: Pace
+  /// How it was to go about them when it was made, by which a second request joins.
+  package let asked: Pace
+
+  /// Where a batch's files go.
+  package enum Destination: Sendable, Equatable {
+    case channel(String)
+    /// Objects below a reference, which may be the root.
+    case prefix(ObjectReference)
+  }
+
+  /// How a batch goes about its files.
+  package struct Pace: Sendable, Equatable {
+    /// Files that move at the same time, at least 1.
+    package var concurrency: Int
+    /// How often a file that failed is tried again unasked.
+    package var retries: Int
+
+    /// Makes a pace.
+    package init(concurrency: Int, retries: Int) {
+      self.concurrency = concurrency
+      self.retries = retries
+    }
+  }
+
+  /// Makes the settings of a new batch.
+  package init(id: String, remote: String, destination: Destination, pace: Pace) {
+    self.id = id
+    self.remote = remote
+    self.destination = destination
+    self.pace = pace
+    asked = pace
+  }
+
+  /// The channel; nil for objects.
+  package var channel: String? {
+    switch destination {
+    case .channel(let channel): channel
+    case .prefix: nil
+    }
+  }
+}
+
+extension BatchSettings {
+  /// Whether a request for a batch of the same id means this one.
+  func means(_ other: BatchSettings) -> Bool {
+    remote == other.remote && destination == other.destination && asked == other.asked
+  }
+
+  /// As the journal keeps them.
+  var encoded: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("remote", remote)
+    switch destination {
+    case .channel(let channel): writer.field("channel", channel)
+    case .prefix(let reference): writer.field("prefix", reference.fullPath)
+    }
+    writer.object("pace") { $0.members(of: pace) }
+    writer.object("asked") { $0.members(of: asked) }
+    writer.endObject()
+    return writer.take()
+  }
+
+  /// Reads what `encoded` wrote; nil for what no version wrote.
+  init?(id: String, decoding bytes: [UInt8]) {
+    do throws(JSONError) {
+      var fields = try JSONFields(JSONNode(parsing: bytes))
+      let channel = try fields.optionalString("channel")
+      let prefix = try fields.optionalString("prefix")
+      guard let pace = try fields.optionalObject("pace", Self.pace),
+        let asked = try fields.optionalObject("asked", Self.pace)
+      else { return nil }
+      self.id = id
+      remote = try fields.string("remote")
+      destination = channel.map { .channel($0) } ?? .prefix(ObjectReference(path: prefix ?? ""))
+      self.pace = pace
+      self.asked = asked
+    } catch {
+      return nil
+    }
+  }
+
+  private static func pace(_ fields: inout JSONFields) throws(JSONError) -> Pace {
+    try Pace(
+      concurrency: Int(fields.int("concurrency")),
+      retries: Int(fields.int("retries"))
+    )
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(of pace: BatchSettings.Pace) {
+    field("concurrency", pace.concurrency)
+    field("retries", pace.retries)
+  }
+}

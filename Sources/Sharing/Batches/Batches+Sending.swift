@@ -1,0 +1,123 @@
+internal import Synchronization
+internal import TransferEngine
+package import TransferModel
+
+/// What is asked of a batch's files once they are uploaded.
+extension Batches {
+  /// Files in the order they were added, of those that fit.
+  ///
+  /// At most `limit`; `place` is that of the file before the first.
+  /// - Throws: `ERR_UNKNOWN_ID`.
+  package func page(
+    of id: String,
+    behind place: Int64,
+    limit: Int,
+    where fits: (_ state: TransferState, _ kind: AttachmentKind, _ file: String) -> Bool
+  ) async throws(TransferError) -> BatchPage {
+    let (isIdle, counts, files) = try change(id) { batch in
+      var files: [(Batch.File, refusal: TransferError?)] = []
+      for file in batch.files(behind: place) where fits(file.state, file.kind, file.id) {
+        files.append((file, batch.refusals[file.id]))
+        if files.count > limit { break }
+      }
+      return (batch.isIdle, batch.counts, files)
+    }
+    return BatchPage(
+      isIdle: isIdle,
+      counts: counts,
+      files: await entries(of: Array(files.prefix(limit))),
+      hasMore: files.count > limit
+    )
+  }
+
+  /// Announces what is uploaded and not yet sent, of the files named where any are, one after the
+  /// other in the order they were added.
+  ///
+  /// `announcement` makes what is told of a file; `messages` gets what was announced, also where not
+  /// all could be.
+  ///
+  /// - Throws: `ERR_UNKNOWN_ID`; `ERR_UNSUPPORTED` for a batch of objects; `ERR_INVALID_ARGUMENT`
+  ///   where there is nothing to send; `ERR_PUBLISH_FAILED`.
+  package func send(
+    _ id: String,
+    _ names: [String]?,
+    announcement: (_ channel: String, SharedFile) -> Announcement,
+    messages: inout [BatchMessage]
+  ) async throws(TransferError) {
+    let settings = try settings(of: id)
+    guard let channel = settings.channel else {
+      throw TransferError(
+        .unsupported,
+        "Batch \"\(id)\" puts objects, which nobody is told of; make a batch with a channel to send."
+      )
+    }
+    let picked = try pick(names, of: id)
+    var failure: TransferError?
+    for chunk in picked.chunks(of: 256) {
+      let snapshots = failure == nil ? await engine.snapshots(of: chunk.map(\.transfer)) : [:]
+      for file in chunk {
+        var isSent = false
+        defer { end(file, of: id, isSent: isSent) }
+        guard failure == nil, case .shared(let shared) = snapshots[file.transfer]?.result else {
+          continue
+        }
+        do throws(TransferError) {
+          let timetoken = try await engine.announce(
+            announcement(channel, shared.file),
+            on: settings.remote
+          )
+          isSent = true
+          await engine.announced(file.transfer, at: timetoken)
+          messages.append(
+            BatchMessage(id: timetoken.description, kind: file.kind, files: [file.id])
+          )
+        } catch {
+          failure = error
+        }
+      }
+    }
+    if let failure { throw .unsent(failure, messages.count, of: picked.count) }
+  }
+
+  private func pick(_ names: [String]?, of id: String) throws(TransferError) -> [Batch.File] {
+    let (picked, unknown) = try change(id) { batch in
+      let unknown = names?.first { batch[$0] == nil }
+      return (unknown == nil ? batch.beginSending(names) : [], unknown)
+    }
+    if let unknown {
+      throw TransferError(
+        .unknownID,
+        "Batch \"\(id)\" has no file \"\(unknown)\".",
+        field: "/fileIds"
+      )
+    }
+    guard !picked.isEmpty else {
+      throw TransferError(
+        .invalidArgument,
+        "Nothing of batch \"\(id)\" is uploaded and not yet sent; batch/get shows its files.",
+        field: names == nil ? "/batchId" : "/fileIds"
+      )
+    }
+    return picked
+  }
+
+  private func end(_ file: Batch.File, of id: String, isSent: Bool) {
+    _ = try? change(id) { $0.endSending(file, isSent: isSent) }
+  }
+}
+
+extension TransferError {
+  /// Not all could be announced.
+  fileprivate static func unsent(_ error: TransferError, _ sent: Int, of all: Int) -> TransferError
+  {
+    var failure = TransferError(
+      .publishFailed,
+      "\(sent) of \(all) files are announced: \(error.message) Send the batch again to announce the "
+        + "others.",
+      phase: .publish
+    )
+    failure.cause = .init(code: error.code, httpStatus: error.httpStatus)
+    failure.retryAfterMs = error.retryAfterMs
+    return failure
+  }
+}

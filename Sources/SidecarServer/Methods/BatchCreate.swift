@@ -1,0 +1,100 @@
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import JSONRPC
+internal import Sharing
+internal import TransferEngine
+internal import TransferModel
+
+/// `batch/create`: makes a batch of uploads to one destination, or joins it.
+struct BatchCreate: ImmediateMethod {
+  static let name = "batch/create"
+  let server: Server
+
+  struct Params: Sendable {
+    var remote: String?
+    var channel: String?
+    var prefix: String?
+    var batchID: String
+    var pace: BatchSettings.Pace
+    var parentMessageID: String?
+  }
+
+  struct Outcome: Reply {
+    let batchID: String
+
+    func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.field("batchId", batchID)
+      writer.endObject()
+    }
+  }
+
+  static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
+    let remote = try fields.remote()
+    let channel = try fields.optionalChannel()
+    let prefix = try fields.optionalString("prefix")
+    guard (channel == nil) != (prefix == nil) else {
+      throw channel == nil
+        ? fields.missing("channel", ", or prefix instead of it for plain objects")
+        : fields.error("channel", "give either channel or prefix")
+    }
+    return try Params(
+      remote: remote,
+      channel: channel,
+      prefix: prefix,
+      batchID: fields.optionalBatchPart("batchId") ?? RandomID.make(),
+      pace: .init(
+        concurrency: fields.batchConcurrency() ?? 1,
+        retries: fields.batchRetries() ?? 0
+      ),
+      parentMessageID: fields.optionalString("parentMessageId")
+    )
+  }
+
+  func run(_ params: Params) throws(TransferError) -> Outcome {
+    let remote = params.remote ?? server.defaultRemote
+    _ = try server.engine.remotes.limits(of: remote)
+    let destination: BatchSettings.Destination
+    if let channel = params.channel {
+      try server.require("files", of: remote)
+      destination = .channel(channel)
+    } else {
+      try server.require("objects", of: remote)
+      destination = .prefix(try server.reference(params.prefix ?? "", on: remote))
+    }
+    try server.refuseThread(params.parentMessageID, on: remote)
+    try server.sharing.batches.create(
+      BatchSettings(
+        id: params.batchID,
+        remote: remote,
+        destination: destination,
+        pace: params.pace
+      )
+    )
+    return Outcome(batchID: params.batchID)
+  }
+}
+
+extension Server {
+  /// - Throws: `ERR_UNSUPPORTED` where a remote cannot do something.
+  fileprivate func require(_ capability: String, of remote: String) throws(TransferError) {
+    let kind = configuration.remote(named: remote)?.kind
+    guard kind?.capabilities.contains(capability) == true else {
+      throw TransferError(
+        .unsupported,
+        "\"\(remote)\" has no \(capability); initialize lists what each remote can."
+      )
+    }
+  }
+
+  /// - Throws: `ERR_UNSUPPORTED` where messages have no threads.
+  func refuseThread(_ parent: String?, on remote: String) throws(TransferError) {
+    guard parent != nil else { return }
+    throw TransferError(
+      .unsupported,
+      "\"\(remote)\" has no threads: leave parentMessageId out.",
+      field: "/parentMessageId"
+    )
+  }
+}

@@ -1,0 +1,145 @@
+internal import JSON
+internal import JSONRPC
+internal import Sharing
+internal import TransferEngine
+internal import TransferModel
+
+/// `batch/send`: announces what is uploaded and not yet sent.
+struct BatchSend: AsyncMethod {
+  static let name = "batch/send"
+  let server: Server
+
+  struct Params: Sendable {
+    var batchID: String
+    var fileIDs: [String]?
+    var caption: String?
+    /// What only media messages have, where any was given.
+    var mediaOnly: String?
+    var announcement: AnnouncementParams
+  }
+
+  struct Outcome: Reply {
+    let messages: RawJSON
+
+    func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.field("messages", messages)
+      writer.endObject()
+    }
+  }
+
+  private enum Split: String, CaseIterable { case byType, none }
+
+  static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
+    let batchID = try fields.batchID()
+    let fileIDs = try fields.optionalStringArray("fileIds")
+    let caption = try fields.optionalString("caption")
+    var given: [String] = []
+    if try fields.optionalEnum("type", of: AttachmentKind.self) != nil { given.append("type") }
+    if try fields.optionalEnum("split", of: Split.self) != nil { given.append("split") }
+    if try fields.optionalString("muid") != nil { given.append("muid") }
+    if try fields.optionalStringArray("tags") != nil { given.append("tags") }
+    if let node = fields.optionalNode("metadata"), !node.isNull {
+      guard node.kind == .object else { throw node.error("must be an object") }
+      given.append("metadata")
+    }
+    let announcement = try AnnouncementParams(&fields, isWhole: false)
+    if let meta = announcement.meta, JSONNode(meta).kind != .object {
+      throw fields.error("meta", "must be an object, which batchId is added to")
+    }
+    return Params(
+      batchID: batchID,
+      fileIDs: fileIDs,
+      caption: caption,
+      mediaOnly: given.first,
+      announcement: announcement
+    )
+  }
+
+  func run(_ params: Params) async throws(TransferError) -> Outcome {
+    let batches = server.sharing.batches
+    let settings = try batches.settings(of: params.batchID)
+    if let name = params.mediaOnly {
+      throw TransferError(
+        .unsupported,
+        "\"\(settings.remote)\" announces files one by one: \(name) is for media messages.",
+        field: "/\(name)"
+      )
+    }
+    var announcement = params.announcement
+    announcement.message = params.caption.map { Self.message($0) }
+    do throws(JSONError) {
+      announcement.meta = try Self.meta(announcement.meta, batchID: params.batchID)
+    } catch {
+      throw TransferError(.invalidArgument, "meta cannot be read: \(error).", field: "/meta")
+    }
+    let publisher = server.settings.publisher
+    var messages: [BatchMessage] = []
+    do throws(TransferError) {
+      try await batches.send(
+        params.batchID,
+        params.fileIDs,
+        announcement: { channel, file in
+          announcement.announcement(
+            channel: channel,
+            fileID: file.id,
+            name: file.name,
+            publisher: publisher,
+            cipherKey: nil
+          )
+        },
+        messages: &messages
+      )
+    } catch {
+      var error = error
+      if error.code == .publishFailed {
+        error.messages = Self.list(messages, settings, within: server.settings.pageBytes)
+      }
+      throw error
+    }
+    return Outcome(messages: Self.list(messages, settings, within: server.settings.pageBytes))
+  }
+
+  private static func message(_ caption: String) -> RawJSON {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("text", caption)
+    writer.endObject()
+    return RawJSON(validated: writer.take())
+  }
+
+  private static func meta(_ meta: RawJSON?, batchID: String) throws(JSONError) -> RawJSON {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("batchId", batchID)
+    if let meta {
+      for (name, value) in try JSONNode(meta).members() where name != "batchId" {
+        writer.field(name, value.raw)
+      }
+    }
+    writer.endObject()
+    return RawJSON(validated: writer.take())
+  }
+
+  /// The messages that fit a line; `batch/get` shows which files are sent.
+  private static func list(
+    _ messages: [BatchMessage],
+    _ settings: BatchSettings,
+    within bytes: Int
+  ) -> RawJSON {
+    let items = messages.map { message in
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.field("id", "\(settings.channel ?? ""):\(message.id)")
+      writer.field("type", message.kind.rawValue)
+      writer.field("fileIds", message.files)
+      writer.endObject()
+      return RawJSON(validated: writer.take())
+    }
+    var writer = JSONWriter()
+    writer.beginArray()
+    for item in items.prefix(count(items, within: bytes)) { writer.raw(item) }
+    writer.endArray()
+    return RawJSON(validated: writer.take())
+  }
+}

@@ -1,0 +1,380 @@
+"""Batches: many uploads to one destination, run and reported together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from types import TracebackType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Type,
+)
+
+from .batch_file import BatchFile, Listeners, removed
+from .batch_results import (
+    AttachmentPage,
+    BatchAttachment,
+    BatchEntry,
+    BatchPage,
+    Complete,
+    SentBatch,
+)
+from .errors import FerryError
+from .events import EVENTS
+from .pages import Pages
+from .sources import Source, prepare
+from .wire import decode, merged, params
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+CALL_BYTES = 8 << 20
+"""The most content of one `batch/upload`, so that it fits a line."""
+
+CALL_FILES = 1000
+"""The most files of one `batch/upload`."""
+
+
+class Batch:
+    """Uploads to one channel, or below one prefix: `async with f.batch("room") as b: b.add(…)`.
+
+    Leaving the block stops listening; the batch lives in the sidecar until `clear()`, over restarts
+    too, and is joined again by the same `batch_id` and parameters.
+    """
+
+    def __init__(self, connection: "Connection", settings: Mapping[str, Any]) -> None:
+        self._connection = connection
+        self._settings = settings
+        self.batch_id: str = settings["batchId"]
+        self.files: Dict[str, BatchFile] = {}
+        self._listeners: Dict[str, List[Callable[[Any], Any]]] = {}
+        self._unsent: List[Dict[str, Any]] = []
+        self._calls = 0
+        self._latest: Optional[Complete] = None
+        self._idle = asyncio.Event()
+
+    async def __aenter__(self) -> "Batch":
+        return await self.start()
+
+    async def start(self) -> "Batch":
+        """Makes the batch, or joins it; `async with` does this."""
+        self._connection._router.batches[self.batch_id] = self
+        try:
+            await self._connection.request("batch/create", dict(self._settings))
+            # One that was joined may be at work.
+            if (await self.get(limit=1)).status == "idle":
+                self._idle.set()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stops listening; `async with` does this."""
+        if self._connection._router.batches.get(self.batch_id) is self:
+            del self._connection._router.batches[self.batch_id]
+
+    def add(
+        self,
+        source: Source,
+        *,
+        file_id: Optional[str] = None,
+        name: Optional[str] = None,
+        content_type: Optional[str] = None,
+        digest: Optional[str] = None,
+        ref: Optional[str] = None,
+        on: Optional[Listeners] = None,
+    ) -> BatchFile:
+        """Adds a file: a path, bytes or Text.
+
+        Those that are added together go in one call. Functions in `on`, by the name of their event,
+        are called before those of the batch; one for `complete` too. A `file_id` that failed is
+        tried again with the new source.
+        """
+        base = self._connection._root or self._connection._cwd or "."
+        fields, stream = prepare(source, None if self._connection._root is not None else base)
+        if stream is not None:
+            raise TypeError("a batch takes paths, bytes of at most 8 MiB and ferry.Text")
+        file_id = file_id or uuid.uuid4().hex
+        known = self.files.get(file_id)
+        if known is not None and known.snapshot.state not in ("failed", "interrupted"):
+            raise ValueError(f"the batch has a file {file_id!r}: remove it first")
+        _check(on)
+        file = BatchFile(self, file_id, on)
+        self.files[file_id] = file
+        item = merged(
+            fields,
+            params(file_id=file_id, name=name, content_type=content_type, digest=digest, ref=ref),
+        )
+        if not self._unsent:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._unsent.append(item)
+        self._idle.clear()
+        return file
+
+    def add_all(
+        self, sources: Iterable[Source], *, on: Optional[Listeners] = None
+    ) -> List[BatchFile]:
+        """Adds several files."""
+        return [self.add(source, on=on) for source in sources]
+
+    def on(self, name: str, call: Callable[[Any], Any]) -> None:
+        """Calls a function with each event of a name: those of all files, and `complete`."""
+        _check({name: call})
+        self._listeners.setdefault(name, []).append(call)
+
+    def off(self, name: Optional[str] = None) -> None:
+        """Removes the functions of one event, or all of them."""
+        for each in [name] if name else list(self._listeners):
+            self._listeners.pop(each, None)
+
+    async def complete(self) -> Complete:
+        """Waits until nothing is under way, and tells what became of the batch."""
+        while not self._idle.is_set():
+            await self._idle.wait()
+        if self._latest is None:
+            page = await self.get(limit=1)
+            names = {"successful": "succeeded", "rejected": "rejected", "failed": "failed"}
+            counts = {name: page.counts[state] for name, state in names.items()}
+            self._latest = Complete(self.batch_id, counts, (), (), (), any(counts.values()))
+        return self._latest
+
+    async def retry(self, file_id: str) -> bool:
+        """Tries a file that failed again; whether it had."""
+        return await self._retry(file_id) > 0
+
+    async def retry_failed(self) -> int:
+        """Tries all files again that failed, or that an earlier process left; how many."""
+        return await self._retry(None)
+
+    async def remove(self, file_id: str) -> bool:
+        """Takes a file out, whatever its state; whether it was there."""
+        self._flush()
+        reply = await self._ask("batch/remove", file_id=file_id)
+        file = self.files.pop(file_id, None)
+        if file is not None:
+            file.fail(removed())
+        return bool(reply["removed"])
+
+    async def clear(self) -> None:
+        """Drops the batch with all its files; what was uploaded to a channel and not sent goes."""
+        await self._ask("batch/clear")
+        for file in self.files.values():
+            file.fail(removed())
+        self.files.clear()
+        self.close()
+        self._idle.set()
+
+    async def configure(
+        self,
+        *,
+        concurrency: Optional[int] = None,
+        retries: Optional[int] = None,
+        parent_message_id: Optional[str] = None,
+    ) -> None:
+        """Changes how it goes about its files, from the next one on."""
+        await self._ask(
+            "batch/configure",
+            concurrency=concurrency,
+            retries=retries,
+            parent_message_id=parent_message_id,
+        )
+
+    async def get(
+        self,
+        *,
+        state: Optional[str] = None,
+        limit: Optional[int] = None,
+        next: Optional[str] = None,
+    ) -> BatchPage:
+        """How it stands, and a page of its files."""
+        reply = await self._ask("batch/get", state=state, limit=limit, next=next)
+        return decode(BatchPage, reply)
+
+    def entries(self, *, state: Optional[str] = None) -> "Pages[BatchPage, BatchEntry]":
+        """Its files as the sidecar knows them: `await` or iterate."""
+
+        async def fetch(mark: Optional[str]) -> BatchPage:
+            return await self.get(state=state, next=mark)
+
+        return Pages(fetch, lambda page: page.files, lambda page: page.next, None)
+
+    def attachments(
+        self,
+        *,
+        type: Optional[str] = None,
+        file_id: Optional[str] = None,
+        limit: Optional[int] = None,
+        next: Optional[str] = None,
+    ) -> "Pages[AttachmentPage, BatchAttachment]":
+        """What is uploaded, in the order it was added: `await` or iterate."""
+
+        async def fetch(mark: Optional[str]) -> AttachmentPage:
+            ask = {"type": type, "file_id": file_id, "limit": limit, "next": mark}
+            return decode(AttachmentPage, await self._ask("batch/attachments", **ask))
+
+        return Pages(fetch, lambda page: page.attachments, lambda page: page.next, next)
+
+    async def send(
+        self,
+        *,
+        file_ids: Optional[Sequence[str]] = None,
+        caption: Optional[str] = None,
+        type: Optional[str] = None,
+        split: Optional[str] = None,
+        muid: Optional[str] = None,
+        metadata: Optional[Mapping[str, Any]] = None,
+        tags: Optional[Sequence[str]] = None,
+        meta: Optional[Mapping[str, Any]] = None,
+        store: Optional[bool] = None,
+        replicate: Optional[bool] = None,
+        ttl: Optional[int] = None,
+        custom_message_type: Optional[str] = None,
+        query: Optional[Mapping[str, Any]] = None,
+    ) -> SentBatch:
+        """Announces what is uploaded and not yet sent; called again, it sends what is missing.
+
+        Where not all could be sent, `error.data["messages"]` has those that were.
+        """
+        reply = await self._ask(
+            "batch/send",
+            file_ids=None if file_ids is None else list(file_ids),
+            caption=caption,
+            type=type,
+            split=split,
+            muid=muid,
+            metadata=metadata,
+            tags=None if tags is None else list(tags),
+            meta=meta,
+            store=store,
+            replicate=replicate,
+            ttl=ttl,
+            custom_message_type=custom_message_type,
+            query=query,
+        )
+        return decode(SentBatch, reply)
+
+    # For the client
+
+    def receive(self, method: str, values: Mapping[str, Any]) -> None:
+        """Takes a notification of this batch."""
+        if method == "complete":
+            self._completed(decode(Complete, values))
+            return
+        file = self.files.get(values["fileId"])
+        if values.get("duplicate"):
+            return  # of a file that somebody else added
+        if file is None:
+            file = self.files[values["fileId"]] = BatchFile(self, values["fileId"], None)
+        happened = file.receive(method, values)
+        if happened is not None:
+            self._tell(file.listeners, happened)
+
+    def _completed(self, complete: Complete) -> None:
+        self._latest = complete
+        told: List[Callable[[Any], Any]] = []
+        for file in self.files.values():
+            call = (file.listeners or {}).get("complete")
+            if call is not None and call not in told:
+                told.append(call)
+        for call in [*told, *self._listeners.get("complete", [])]:
+            self._call(call, complete)
+        # Of a call that is on its way the sidecar knew nothing.
+        if not self._unsent and not self._calls and not self._has_live():
+            self._idle.set()
+
+    def _has_live(self) -> bool:
+        return any(file.live for file in self.files.values())
+
+    def _tell(self, first: Optional[Listeners], happened: Any) -> None:
+        own = (first or {}).get(happened.name)
+        if own is not None:
+            self._call(own, happened)
+        for call in self._listeners.get(happened.name, []):
+            self._call(call, happened)
+
+    def _call(self, call: Callable[[Any], Any], happened: Any) -> None:
+        self._connection._dispatch(lambda: call(happened))
+
+    def _flush(self) -> None:
+        """Sends what was added."""
+        items, self._unsent = self._unsent, []
+        group: List[Dict[str, Any]] = []
+        room = CALL_BYTES
+        for item in items:
+            room -= len(item.get("data", "")) + len(item.get("text", ""))
+            if group and (room < 0 or len(group) == CALL_FILES):
+                self._upload(group)
+                group, room = [], CALL_BYTES
+            group.append(item)
+        if group:
+            self._upload(group)
+
+    def _upload(self, items: List[Dict[str, Any]]) -> None:
+        files = [self.files[item["fileId"]] for item in items if item["fileId"] in self.files]
+
+        def answered(reply: "asyncio.Future[Any]") -> None:
+            self._calls -= 1
+            error = reply.exception()
+            if error is None:
+                return
+            for file in files:
+                file.fail(error if isinstance(error, FerryError) else removed())
+            if not self._calls and not self._has_live():
+                self._idle.set()
+
+        try:
+            ask = {"batchId": self.batch_id, "items": items}
+            call = self._connection._post("batch/upload", ask)
+        except FerryError as error:
+            for file in files:
+                file.fail(error)
+            self._idle.set()
+            return
+        self._calls += 1
+        call.future.add_done_callback(answered)
+
+    async def _retry(self, file_id: Optional[str]) -> int:
+        again = [
+            file
+            for file in self.files.values()
+            if file.snapshot.state in ("failed", "interrupted") and file_id in (None, file.file_id)
+        ]
+        for file in again:
+            file.again()
+        was_idle = self._idle.is_set()
+        self._idle.clear()
+        count = 0
+        with contextlib.ExitStack() as stack:
+            if was_idle:
+                stack.callback(lambda: None if count else self._idle.set())
+            count = int((await self._ask("batch/retry", file_id=file_id))["retried"])
+        return count
+
+    async def _ask(self, method: str, **values: Any) -> Any:
+        return await self._connection.request(
+            method, {"batchId": self.batch_id, **params(**values)}
+        )
+
+
+def _check(listeners: Optional[Listeners]) -> None:
+    for name in listeners or ():
+        if name not in EVENTS and name != "complete":
+            raise ValueError(f"no event {name!r}; there are {', '.join(EVENTS)}, complete")

@@ -1,0 +1,128 @@
+"""One file of a batch: awaited for its attachment, observed, removed, tried again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Callable, Generator, Mapping, Optional, Union
+from weakref import ref
+
+from .batch_results import Attachment
+from .errors import FerryError, TransferRejected, build
+from .events import Cancelled, Event, Failure, Rejected, Uploaded, event
+from .observers import Observer, Observers
+from .state import TransferState, after
+from .wire import decode
+
+if TYPE_CHECKING:
+    from .batch import Batch
+
+Listeners = Mapping[str, Callable[[Any], Any]]
+"""Functions by the name of the event they are called with."""
+
+
+class BatchFile:
+    """One file of a batch. `await file` gives its attachment, or raises where it has none.
+
+    A retry begins anew: the file can be awaited again. `snapshot` is what is known of it here.
+    """
+
+    def __init__(self, batch: "Batch", file_id: str, listeners: Optional[Listeners]) -> None:
+        self.file_id = file_id
+        self.snapshot = TransferState("")
+        self.attachment: Optional[Attachment] = None
+        self.listeners = listeners
+        self._batch = ref(batch)
+        self._observers = Observers()
+        self._future = self._fresh()
+
+    @property
+    def live(self) -> bool:
+        """Whether it is queued, running or paused."""
+        return self.snapshot.state in ("queued", "running", "paused")
+
+    def __await__(self) -> Generator[Any, None, Attachment]:
+        return asyncio.shield(self._future).__await__()
+
+    def on(self, name: str, call: Callable[[Any], Any]) -> Observer:
+        """Calls a function with each of the file's events of a name, over retries too."""
+        return self._observers.add(name, call)
+
+    def off(self, name: Optional[str] = None) -> None:
+        """Removes the observers of one event, or all of them."""
+        self._observers.remove(name)
+
+    async def remove(self) -> bool:
+        """Takes it out of the batch; whether it was there."""
+        return await self._owner.remove(self.file_id)
+
+    async def retry(self) -> bool:
+        """Tries it again; whether it had failed."""
+        return await self._owner.retry(self.file_id)
+
+    async def pause(self) -> str:
+        """Pauses it, which the batch waits for, and returns its state; it has begun to move."""
+        return await self._manage("transfer/pause")
+
+    async def resume(self) -> str:
+        """Goes on after a pause and returns its state."""
+        return await self._manage("transfer/resume")
+
+    # For the batch
+
+    def again(self) -> None:
+        """It is in line again."""
+        if self._future.done():
+            self._future = self._fresh()
+        self.snapshot = replace(self.snapshot, state="queued", error=None)
+
+    def receive(self, method: str, params: Mapping[str, Any]) -> Optional[Event]:
+        """Takes one of its notifications, and gives the event it is."""
+        happened = event(method, {"transferId": "", **params})
+        if happened is None:
+            return None
+        self.snapshot = after(replace(self.snapshot, transfer_id=happened.transfer_id), happened)
+        self._observers.notify(happened, self._owner._connection._dispatch)
+        if isinstance(happened, Uploaded):
+            self.attachment = decode(Attachment, params["attachment"])
+            self._settle(self.attachment)
+        elif isinstance(happened, (Rejected, Failure, Cancelled)):
+            self.fail(happened.error)
+        return happened
+
+    def fail(self, error: FerryError) -> None:
+        """Ends without an attachment."""
+        if self.live:
+            self.snapshot = replace(self.snapshot, state="rejected", error=error)
+        self._settle(error)
+
+    def _settle(self, outcome: Union[Attachment, FerryError]) -> None:
+        if self._future.done():
+            return
+        if isinstance(outcome, Attachment):
+            self._future.set_result(outcome)
+        else:
+            self._future.set_exception(outcome)
+            self._future.exception()  # seen: a file that nobody awaits must not be reported
+
+    def _fresh(self) -> "asyncio.Future[Attachment]":
+        return asyncio.get_running_loop().create_future()
+
+    async def _manage(self, method: str) -> str:
+        ask = {"transferId": self.snapshot.transfer_id}
+        return str((await self._owner._connection.request(method, ask))["state"])
+
+    @property
+    def _owner(self) -> "Batch":
+        batch = self._batch()
+        if batch is None:
+            raise FerryError("CLIENT_USAGE", "the batch of this file is gone")
+        return batch
+
+
+def removed() -> FerryError:
+    """Why a file that was taken out of its batch has no attachment."""
+    return build(
+        {"code": 1802, "message": "the file was removed from its batch", "data": {}},
+        TransferRejected,
+    )
