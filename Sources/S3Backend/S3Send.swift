@@ -3,7 +3,8 @@ import Crypto
 import JSON
 import TransferModel
 
-/// Sends a file on a channel: stores it, then writes the message that announces it.
+/// Sends a file on a channel: stores it, then, unless that is left to later, writes the message that
+/// announces it.
 ///
 /// The names of both are chosen and kept before they are used, so that whatever happens in between
 /// is repeated under the same name, and each comes about once.
@@ -150,7 +151,8 @@ struct S3Send: Backend {
     switch (stage, outcome) {
     case (.store, _): upload.receive(outcome)
     case (.name, .remembered): stage = .store
-    case (.rememberMessage, .remembered): stage = .publish
+    case (.rememberMessage, .remembered):
+      if send.announces { stage = .publish } else { finish() }
     case (.publish, .answered(_, let response)):
       if let fault = S3Fault(response) {
         let error = remote.error(fault, "announce \"\(send.name)\" in")
@@ -183,7 +185,7 @@ struct S3Send: Backend {
         .init(
           channel: send.channel,
           file: stored,
-          timetoken: message.timetoken,
+          timetoken: send.announces ? message.timetoken : nil,
           url: try? remote.fileURL(channel: send.channel, stored)
         )
       )
@@ -196,9 +198,11 @@ struct S3Send: Backend {
       upload.restart()
       stage = .name
     } else {
-      stage = .find
+      stage = afterStored
     }
   }
+
+  private var afterStored: Stage { send.announces ? .find : .rememberMessage }
 }
 
 /// What outlives the process: the names, and how far the file is.
@@ -235,7 +239,7 @@ extension S3Send {
           sha256: try fields.optionalString("sha256")
         )
         self.message = message
-        stage = .find
+        stage = afterStored
       } else {
         // What was sent is sent again under the same name, or withdrawn by it.
         upload.recover(try fields.optionalString("upload").map { Array($0.utf8) })
