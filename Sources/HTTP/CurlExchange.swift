@@ -74,7 +74,7 @@ final class CurlExchange {
   }
 
   /// Whether the whole request may have reached the remote.
-  var mayHaveArrived: Bool { attempts > 0 && uploaded >= body.length }
+  var mayHaveArrived: Bool { attempts > 1 || attempts == 1 && uploaded >= body.length }
 
   var phase: StallWatch.Phase {
     if attempts == 0 { return .connecting }

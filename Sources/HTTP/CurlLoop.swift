@@ -131,7 +131,9 @@ final class CurlLoop {
       return end(exchange, error)
     }
     statistics.requests += 1
-    _ = ccurl_multi_add_handle(multi, handle)
+    guard ccurl_multi_add_handle(multi, handle) == CURLM_OK else {
+      return end(exchange, TransferError(.unknown, "libcurl takes no more requests."))
+    }
     look(by: .now + exchange.interval)
   }
 

@@ -111,7 +111,9 @@ final class ExchangeBytes: Sendable {
       case (.source(let range), .descriptor(let descriptor, let name)):
         let count = try FileScan.forEachChunk(of: descriptor, in: range) {
           chunk,
-          _ throws(TransferError) in body(chunk)
+          _ throws(TransferError) in
+          if Task.isCancelled { throw .stopped }
+          body(chunk)
         }
         guard count == range.count else {
           throw TransferError(

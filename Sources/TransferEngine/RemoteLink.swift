@@ -14,7 +14,8 @@ final class RemoteLink: Sendable {
   private let retries: Int
   private let traffic: RemoteTraffic
   private let budget = RetryBudget()
-  private let gate = ConcurrencyGate(ceiling: 64)
+  /// As many as the client sends at the same time, so that what is signed is sent at once.
+  private let gate = ConcurrencyGate(ceiling: 16)
 
   init(
     remote: any HTTPRemote,
@@ -83,10 +84,12 @@ final class RemoteLink: Sendable {
     let result: Result<HTTPResponse, TransferError>
   }
 
-  /// Sends a request until the remote has answered in a way that is for whoever asked.
+  /// Sends a request until the remote has answered in a way that is for whoever asked; `retries`
+  /// where it is not worth as many attempts as the remote is configured for.
   func send(
     _ request: HTTPRequest,
-    _ bytes: ExchangeBytes
+    _ bytes: ExchangeBytes,
+    retries: Int? = nil
   ) async throws(TransferError) -> HTTPResponse {
     var request = request
     if let checksum = request.checksum {
@@ -107,8 +110,8 @@ final class RemoteLink: Sendable {
           budget.succeeded()
           return response
         case .amend(let error):
-          bytes.takeBack()
           guard !isAmended else { throw error }
+          bytes.takeBack()
           isAmended = true
           continue
         case .retry(let error, let after, _):
@@ -125,7 +128,7 @@ final class RemoteLink: Sendable {
       wasRepeated = wasRepeated || mayHaveArrived
       let mayAsk = request.isRepeatable || !mayHaveArrived
       // Who listens asks again by itself, and tells its host meanwhile.
-      let most = request.lane == .poll ? 0 : retries
+      let most = request.lane == .poll ? 0 : retries ?? self.retries
       guard failure.isRetryable, mayAsk, attempt <= most, budget.takeRetry()
       else { throw failure }
       traffic.countRetry()
@@ -150,21 +153,41 @@ final class RemoteLink: Sendable {
     _ bytes: ExchangeBytes,
     _ options: HTTPOptions
   ) async throws(TransferError) -> Attempt {
-    let authorized = try remote.authorize(request, nowMs: Self.nowMs)
-    let isCounted = request.lane != .poll
+    // Short questions do not wait for contents.
+    let isCounted = request.lane == .bulk
     if isCounted { guard await gate.enter() else { throw .stopped } }
     var isThrottled = false
     defer { if isCounted { gate.leave(isThrottled: isThrottled) } }
+    let signedMs = Self.nowMs
+    let authorized = try remote.authorize(request, nowMs: signedMs)
     do throws(TransferError) {
       let response = try await client.send(authorized, with: bytes.traffic(options))
       // Once: a remote learns from an answer, and would then take the same one for another.
       let verdict = remote.judge(response, to: request, nowMs: Self.nowMs)
       if case .retry(_, _, true) = verdict { isThrottled = true }
+      if verdict == .accept, Self.refusals.contains(response.status),
+        try remote.authorize(request, nowMs: signedMs) != authorized
+      {
+        // Answers to others, or the host, have taught the remote meanwhile what was wrong here.
+        return .answered(response, .amend(Self.refused(response)))
+      }
       return .answered(response, verdict)
     } catch {
       if Task.isCancelled { throw .stopped }
       return .failed(error)
     }
+  }
+
+  /// What a request is answered with that is signed for another time, place or key.
+  private static let refusals: Set<Int> = [301, 307, 400, 401, 403]
+
+  private static func refused(_ response: HTTPResponse) -> TransferError {
+    var error = TransferError(
+      .unauthenticated,
+      "The remote refused a request that was signed anew; check the credentials."
+    )
+    error.httpStatus = response.status
+    return error
   }
 
   /// Milliseconds since 1970.

@@ -38,8 +38,9 @@ extension TransferRun {
     case .path, .spool, .bytes, nil: try openSource()
     }
     let size = outgoingSize
-    slot.set(total: size)
     if spec.computesDigest { try hashOutgoing(size) }
+    if case .spool = spec.source { try requireWholeSpool(size) }
+    slot.set(total: size)
     return OutgoingContent(
       size: size,
       sha256: hasher?.sha256Hex,

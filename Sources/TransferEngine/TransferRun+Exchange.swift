@@ -68,20 +68,28 @@ extension TransferRun {
     return nil
   }
 
-  /// Writes the backend's checkpoint down where it has changed.
+  /// Writes the backend's checkpoint down where it has changed; a long one at most once a second.
   func keepCheckpoint(awaited: Bool) async {
     let checkpoint = backend.checkpoint
     guard awaited || checkpoint != inHand.checkpoint else { return }
+    let isLong = (checkpoint?.count ?? 0) > Self.longCheckpoint
+    if isLong, !awaited, checkpointKept.duration(to: .now) < .seconds(1) { return }
+    checkpointKept = .now
     inHand.checkpoint = checkpoint
     await remember(awaited: awaited)
   }
 
+  /// Some hundred parts.
+  private static let longCheckpoint = 16 << 10
+
   /// Removes what is half-made on the remote; where that fails, it goes with the remote's own
-  /// cleaning.
+  /// cleaning, for the host waits for it.
   func cleanUp() async {
-    let requests = backend.cleanUp
-    guard !requests.isEmpty, let link = try? link() else { return }
-    for request in requests { _ = try? await link.send(request, ExchangeBytes()) }
+    guard let link = try? link() else { return }
+    for var request in backend.cleanUp {
+      request.answerTimeout = .seconds(5)
+      _ = try? await link.send(request, ExchangeBytes(), retries: 0)
+    }
   }
 
   private func link() throws(TransferError) -> RemoteLink {

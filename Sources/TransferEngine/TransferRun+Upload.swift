@@ -84,15 +84,15 @@ extension TransferRun {
     _ staging: Staging,
     isConditional: Bool
   ) async throws(TransferError) {
-    if case .spool = spec.source { try requireWholeSpool() }
+    if case .spool = spec.source { try requireWholeSpool(offset) }
     if offset > AdmissionQueue.smallLimit { try staging.sync() }
     bytesMoved()
     if spec.channel != nil || isConditional { await remember(awaited: true) }
   }
 
   /// What a spool holds was not synced, so a power cut may have cut or emptied it.
-  private func requireWholeSpool() throws(TransferError) {
-    let isWhole = slot.total.map { $0 == offset } ?? true
+  func requireWholeSpool(_ size: Int64) throws(TransferError) {
+    let isWhole = slot.total.map { $0 == size } ?? true
     let isSame = hasher.map { $0.sha256Hex == spec.origin.sourceIdentity } ?? true
     guard isWhole, isSame else {
       throw TransferError(

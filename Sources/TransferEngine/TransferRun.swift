@@ -51,6 +51,8 @@ actor TransferRun {
   var decryptor: Decryptor?
   /// Whether the part is one that an earlier process left.
   var isTakenUp = false
+  /// When the backend's checkpoint was last written down.
+  var checkpointKept = ContinuousClock.now
 
   /// The most bytes moved between two looks at a cancel or a pause: some milliseconds' worth.
   static let sliceBytes = 4 << 20
@@ -101,7 +103,10 @@ actor TransferRun {
       drop()
       return .succeeded(result)
     } catch {
-      if error.code == .cancelled, Task.isCancelled { return .stopped }
+      if error.code == .cancelled, Task.isCancelled {
+        await keepCheckpoint(awaited: backend.checkpoint != inHand.checkpoint)
+        return .stopped
+      }
       drop()
       if !error.isRetryable { await cleanUp() }
       return .failed(explained(error))

@@ -399,6 +399,45 @@ def test_a_region_is_learned_once(ferry: Sidecar, server: S3Server) -> None:
     assert [r.status for r in server.requests] == [400, 200, 200, 200]
 
 
+@pytest.mark.parametrize("what", ["region", "clock"])
+def test_what_one_answer_teaches_holds_for_requests_under_way(
+    ferry: Sidecar, server: S3Server, what: str
+) -> None:
+    if what == "region":
+        server.region = "eu-central-1"
+    else:
+        server.clock_offset = 7200
+    together = threading.Barrier(4)
+    server.fault(method="PUT", before=together.wait, times=4)
+    puts = [ferry.start("object/put", ref=f"k{number}", text="x") for number in range(4)]
+    for put in puts:
+        ferry.result(put)
+    assert sorted(server.bucket.objects) == ["k0", "k1", "k2", "k3"]
+
+
+def test_a_spool_that_was_damaged_is_not_sent(spawn: Spawn, server: S3Server, home: Path) -> None:
+    arrived, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        arrived.set()
+        release.wait(30)
+
+    server.fault(method="PUT", before=hold, drop_before=True)
+    ferry = serve(spawn, server)
+    ferry.call("object/put", ref="k", text="x" * 20_000, transferId="t", detach=True)
+    assert arrived.wait(30)
+    ferry.kill()
+    [spool] = [f for f in home.rglob("*") if f.is_file() and f.stat().st_size == 20_000]
+    with spool.open("r+b") as file:
+        file.truncate(7_000)
+    release.set()
+    later = serve(spawn, server)
+    later.call("transfer/resume", transferId="t")
+    failure = later.event("error", transferId="t")["error"]["data"]
+    assert failure["code"] == "ERR_FILE_CHANGED"
+    assert server.bucket.objects == {}
+
+
 def test_new_credentials_go_on_with_what_the_old_ones_began(spawn: Spawn, server: S3Server) -> None:
     server.keys = {"KEY": ("SECRET", "token-1")}
     ferry = serve(spawn, server, sessionToken="token-1")
