@@ -85,8 +85,9 @@ extension TransferRun {
   /// Removes what is half-made on the remote; where that fails, it goes with the remote's own
   /// cleaning, for the host waits for it.
   func cleanUp() async {
-    guard let link = try? link() else { return }
-    for var request in backend.cleanUp {
+    let requests = backend.cleanUp
+    guard !requests.isEmpty, let link = try? link() else { return }
+    for var request in requests {
       request.answerTimeout = .seconds(5)
       _ = try? await link.send(request, ExchangeBytes(), retries: 0)
     }
