@@ -38,8 +38,8 @@ demo: build ## see it work: share a file between two processes on this machine
 	@$(ready) && "$$(find_python)" scripts/demo.py
 
 emulate-pubnub: ## a PubNub of this machine alone on port 8080, to try ferry without keys
-	@scripts/setup
-	@.venv/bin/python Tests/Emulators/pubnub $(ARGS)
+	@. scripts/lib.sh && python=$$(find_python) || fail "no python3 found, 3.9 or newer" && \
+	  exec "$$python" Tests/Emulators/pubnub $(ARGS)
 
 bench: build ## measure beside plain tools and rewrite docs/benchmarks.md; FORCE=1 on a busy machine
 	@$(ready) && "$$(find_python)" Benchmarks/run $(if $(FORCE),--force)

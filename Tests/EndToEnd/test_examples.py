@@ -123,6 +123,16 @@ def test_the_shell_script_shares_a_file(example: Run, home: Path) -> None:
     assert example(str(EXAMPLES / "share.sh")).returncode == 1
 
 
+def test_the_first_host_of_the_documentation_runs(example: Run, home: Path) -> None:
+    page = (ROOT / "docs" / "hosts.md").read_text()
+    [block] = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (home / "host.py").write_text(block)
+    ran = example(sys.executable, str(home / "host.py"))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    said = ["event started", "event uploaded", "event started", "event downloaded"]
+    assert ran.stdout.splitlines() == [*said, "SGVsbG8=", "code 0"]
+
+
 @pytest.mark.parametrize("language", ["python", "js"])
 def test_the_snippets_of_the_readme_run(language: str, example: Run, home: Path) -> None:
     (home / "photo.jpg").write_bytes(b"x" * 100_000)

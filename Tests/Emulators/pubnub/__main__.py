@@ -1,8 +1,7 @@
-"""A PubNub of this machine alone, to try ferry with: `python Tests/Emulators/pubnub --port 8080`.
+"""A PubNub of this machine alone, to try ferry with: `python3 Tests/Emulators/pubnub --port 8080`.
 
-In config.yaml: `{ kind: pubnub, publishKey: demo, subscribeKey: demo, userId: me,
-origin: "http://127.0.0.1:8080" }`. Faults: `--fault publish:status=500:times=2`, or a JSON list of
-them by POST to /_faults.
+It prints the configuration for ferry. Faults: `--fault publish:status=500:times=2`, or a JSON list
+of them by POST to /_faults.
 """
 
 from __future__ import annotations
@@ -10,9 +9,26 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
+import sys
 
 from emulator import Emulator
 from faults import ROUTES, Fault
+
+READY = """\
+A PubNub of this machine alone listens on {0.origin}. Ctrl-C ends it, and all it holds is gone.
+Ferry's configuration for it, in ~/.config/ferry/config.yaml or a file named by --config:
+
+default: chat
+remotes:
+  chat:
+    kind: pubnub
+    publishKey: {0.pub_key}
+    subscribeKey: {0.sub_key}
+    userId: me
+    origin: "{0.origin}"
+  local: {{ kind: local, root: ~/.local/share/ferry }}
+"""
 
 
 def main() -> None:
@@ -46,12 +62,17 @@ def main() -> None:
         pairs = [token.partition("=") for token in options.token]
         emulator.access.tokens = {name: {"*": rights or "rwd"} for name, _, rights in pairs}
     emulator.faults = [Fault.parse(text) for text in options.fault]
-    asyncio.run(run(emulator, options.host, options.port))
+    try:
+        asyncio.run(run(emulator, options.host, options.port))
+    except OSError as error:
+        place = f"{options.host}:{options.port}"
+        why = os.strerror(error.errno) if error.errno else str(error)
+        sys.exit(f"cannot listen on {place}: {why}; choose another port with --port N")
 
 
 async def run(emulator: Emulator, host: str, port: int) -> None:
     await emulator.serve(host, port)
-    print(emulator.origin, flush=True)
+    print(READY.format(emulator), flush=True)
     await asyncio.Event().wait()
 
 

@@ -30,6 +30,7 @@ Without a configuration everything is kept below ~/.local/share/ferry and shared
 this user. Exit codes: 0 done, 1 it failed, 2 wrong usage or configuration, 130 after Ctrl-C.
 """
 
+WATCH_DOWNLOAD = "download announced files into it; where one is there, as `photo (2).jpg`"
 USAGE_CODES = {"CLIENT_USAGE", "ERR_INVALID_ARGUMENT", "ERR_INVALID_REFERENCE", "ERR_CONFIG"}
 
 
@@ -74,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
     watch.add_argument("channels", nargs="+", metavar="CHANNEL")
     watch.add_argument("--since", metavar="TIMETOKEN", help="begin with what came after this")
     watch.add_argument("--count", type=int, metavar="N", help="end after N messages")
-    watch.add_argument("--download", metavar="FOLDER", help="download announced files into it")
+    watch.add_argument("--download", metavar="FOLDER", help=WATCH_DOWNLOAD)
     history = command("history", "print what a channel kept")
     history.add_argument("channel")
     history.add_argument("--limit", type=int, metavar="N", help="the newest N (default 100)")

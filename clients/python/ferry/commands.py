@@ -14,6 +14,7 @@ from typing import Any, Awaitable, Callable, Dict, Optional
 from .client import Ferry
 from .errors import FerryError
 from .handle import TransferHandle
+from .names import numbered
 from .progress import Display, printable, size
 from .results import Message
 from .sources import Source
@@ -71,8 +72,11 @@ class Commands:
         try:
             return await self._follow(label, handle)
         except FerryError as error:
-            self._display.line(f"{printable(label)}: {printable(str(error))}")
+            self._report(label, error)
             return None
+
+    def _report(self, label: str, error: FerryError) -> None:
+        self._display.line(f"{printable(label)}: {printable(str(error))}")
 
     async def _follow(self, label: str, handle: "TransferHandle[Any]") -> Any:
         self._display.add(handle.transfer_id, os.path.basename(label) or label)
@@ -140,20 +144,25 @@ class Commands:
 
     async def _fetch(self, message: Message) -> bool:
         """Downloads the file a message announces, where that is wanted; whether that went well."""
-        file = message.file
-        if self._args.download is None or file is None:
+        file, folder = message.file, self._args.download
+        if folder is None or file is None:
             return True
-        handle = self._ferry.download(
-            message.channel,
-            file.id,
-            file.name,
-            to=_inside(self._args.download),
-            remote=message.remote,
-        )
-        got = await self._attempt(file.name, handle)
-        if got is not None:
+        others = numbered(folder, file.name)
+        target = _inside(folder)
+        while True:
+            handle = self._ferry.download(
+                message.channel, file.id, file.name, to=target, remote=message.remote
+            )
+            try:
+                got = await self._follow(file.name, handle)
+            except FerryError as error:
+                if error.code == "ERR_TARGET_EXISTS":  # also one that another process just made
+                    target = next(others)
+                    continue
+                self._report(file.name, error)
+                return False
             self._print(got, f"got {got.path} ({size(got.size)})")
-        return got is not None
+            return True
 
     async def _history(self) -> None:
         args = self._args

@@ -17,6 +17,7 @@ import pytest
 from places import REAL
 
 from ferry import Failure, Progress
+from ferry.names import numbered
 from ferry.progress import Display, clip, printable, size, width
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -81,7 +82,7 @@ def test_files_go_to_a_watching_process_and_back(real_cli, tmp_path):
     assert real_cli("list", "trip").stdout == b""
 
 
-def test_names_from_elsewhere_stay_harmless_and_one_that_is_there_ends_no_watch(real_cli, tmp_path):
+def test_names_from_elsewhere_stay_harmless_and_equal_ones_are_numbered(real_cli, tmp_path):
     names = [".bash_login", ".bash_login", "../../out.txt", "last.txt"]
     for name in names:
         sent = real_cli("send", "-", "--name", name, "-c", "trip", stdin=name.encode())
@@ -91,18 +92,44 @@ def test_names_from_elsewhere_stay_harmless_and_one_that_is_there_ends_no_watch(
     assert {path.name for path in tmp_path.iterdir()} == before | {"inbox"}
     inbox = {path.name: path.read_text() for path in (tmp_path / "inbox" / "deep").iterdir()}
     assert inbox == {
-        "_.bash_login": ".bash_login", "_.._.._out.txt": "../../out.txt", "last.txt": "last.txt",
+        "_.bash_login": ".bash_login", "_ (2).bash_login": ".bash_login",
+        "_.._.._out.txt": "../../out.txt", "last.txt": "last.txt",
     }  # fmt: skip
-    assert watched.stdout.count(b"got ") == 3
-    assert watched.stderr.count(b"ERR_TARGET_EXISTS") == 1
+    assert watched.stdout.count(b"got ") == 4
+    assert b"ERR_TARGET_EXISTS" not in watched.stderr
     assert b"Traceback" not in watched.stderr
-    assert watched.returncode == 1
+    assert watched.returncode == 0
     ident = json.loads(real_cli("list", "trip", "--json").stdout.splitlines()[0])["id"]
     for output in ((), ("-o", "inbox")):
         assert real_cli("get", "trip", ident, ".bash_login", *output).returncode == 0
     assert (tmp_path / "_.bash_login").is_file()
     assert (tmp_path / "inbox" / "_.bash_login").is_file()
     assert not (tmp_path / ".bash_login").exists()
+
+
+def test_watchers_that_share_a_folder_lose_no_file_of_an_equal_name(real_cli, tmp_path):
+    contents = [f"content {number}" for number in range(8)]
+    for content in contents:
+        sent = real_cli("send", "-", "--name", "a.b.txt", "-c", "trip", stdin=content.encode())
+        assert sent.returncode == 0
+    words = ("watch", "trip", "--since", "0", "--count", len(contents), "--download", "inbox")
+    watching = [real_cli(*words, wait=False) for _ in range(2)]
+    for process in watching:
+        assert (process.communicate(timeout=60)[1].count(b"\n"), process.returncode) == (1, 0)
+    inbox = {path.name: path.read_text() for path in (tmp_path / "inbox").iterdir()}
+    numbers = range(2, 2 * len(contents) + 1)
+    assert set(inbox) == {"a.b.txt", *(f"a.b ({number}).txt" for number in numbers)}
+    assert sorted(inbox.values()) == sorted(contents * 2)
+
+
+def test_a_numbered_name_stays_a_name(tmp_path):
+    (tmp_path / "a (2)").touch()
+    cases = {
+        "a": "a (3)", "../x.txt": "_.._x (2).txt", "": "_ (2)", "e\u202egpj.exe": "e_gpj (2).exe",
+        "ü" * 200 + ".png": "ü" * 123 + " (2).png", "n." + "x" * 40: "n." + "x" * 40 + " (2)",
+    }  # fmt: skip
+    for name, wanted in cases.items():
+        assert next(numbered(str(tmp_path), name)) == str(tmp_path / wanted)
 
 
 def test_a_folder_that_cannot_be_made_is_told_before_the_watch(real_cli, tmp_path):
