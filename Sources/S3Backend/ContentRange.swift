@@ -6,7 +6,7 @@ import TransferModel
 struct ContentRange: Equatable {
   /// The bytes that came.
   var range: Range<Int64>
-  /// Of the whole object; nil where the server does not know.
+  /// Of the whole object; nil where the server does not know, or names less than came.
   var total: Int64?
 
   /// Reads the header; nil where there is none, or one that names no bytes.
@@ -21,6 +21,6 @@ struct ContentRange: Equatable {
       ends[1] < .max
     else { return nil }
     range = ends[0]..<ends[1] + 1
-    total = Int64(halves[1])
+    total = Int64(halves[1]).flatMap { $0 > ends[1] ? $0 : nil }
   }
 }

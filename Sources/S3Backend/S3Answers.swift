@@ -27,7 +27,7 @@ struct ListedPage: Equatable {
       guard let key = content.text("Key").flatMap(name) else { return nil }
       let modified = content.text("LastModified").flatMap { ServerTime.parse(iso: $0) }
       keys.append(
-        ListedKey(key: key, size: content.text("Size").flatMap { Int64($0) }, modifiedMs: modified)
+        ListedKey(key: key, size: content.size, modifiedMs: modified)
       )
     }
     prefixes = []
@@ -40,6 +40,11 @@ struct ListedPage: Equatable {
       next = token
     }
   }
+}
+
+extension XMLNode {
+  /// Bytes of what an element of a list stands for; nil for what is no number of bytes.
+  fileprivate var size: Int64? { text("Size").flatMap { Int64($0) }.flatMap { $0 < 0 ? nil : $0 } }
 }
 
 /// The parts that a server has of an upload.
@@ -59,7 +64,7 @@ struct ListedParts: Equatable {
     parts = [:]
     for part in root.all("Part") {
       guard let number = part.text("PartNumber").flatMap({ Int($0) }),
-        let etag = part.text("ETag"), let size = part.text("Size").flatMap({ Int64($0) })
+        let etag = part.text("ETag"), let size = part.size
       else { return nil }
       parts[number] = ListedPart(etag: etag, size: size)
     }

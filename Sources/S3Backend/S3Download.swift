@@ -28,6 +28,8 @@ struct S3Download: Backend {
   private var hasStreamed = false
 
   private static let mostChanges = 3
+  /// More than any store takes; what a server says beyond is nonsense, and nothing is planned for it.
+  private static let largestObject: Int64 = 64 << 40
   /// Behind the end of any object.
   private static let farthest: Int64 = 1 << 60
   /// What is hashed while nobody notices the time.
@@ -61,7 +63,9 @@ struct S3Download: Backend {
     var range: Range<Int64>
 
     /// Whether other ranges can be told to be of the same version.
-    var canBePinned: Bool { !etag.isEmpty && !etag.hasPrefix("W/") }
+    var canBePinned: Bool {
+      !etag.isEmpty && !etag.hasPrefix("W/") && etag.utf8.allSatisfy { $0 >= 32 && $0 != 127 }
+    }
   }
 
   /// Begins with nothing asked.
@@ -317,6 +321,13 @@ extension S3Download {
     _ metadata: ObjectMetadata,
     _ response: HTTPResponse
   ) throws(TransferError) {
+    guard metadata.size <= Self.largestObject else {
+      throw TransferError(
+        .server,
+        "\(remote.place) says that \(path) has \(metadata.size) bytes, which no store holds; check "
+          + "what lies between."
+      )
+    }
     let start = wanted?.offset ?? 0
     guard start <= metadata.size else {
       throw TransferError(

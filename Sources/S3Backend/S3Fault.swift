@@ -20,16 +20,20 @@ struct S3Fault: Equatable {
 
   /// Reads an answer that is an error; nil for one that is none.
   ///
-  /// An answer of status 200 can be an error too, where a server began to answer before it knew.
-  init?(_ response: HTTPResponse) {
-    let isError = !response.isSuccess
+  /// A success has whatever was stored as its body, and is not read, but where it is a `result`: of
+  /// completing an upload or copying, which servers begin to answer before they know.
+  init?(_ response: HTTPResponse, result: Bool = false) {
+    guard !response.isSuccess || result else { return nil }
     let root = response.body.isEmpty ? nil : XMLNode.parse(response.body)
     let error = root?.name == "Error" ? root : root?["Error"]
-    guard isError || (error != nil && root?.name == "Error") else { return nil }
+    guard !response.isSuccess || root?.name == "Error" else { return nil }
     status = response.status
     code = error?.text("Code") ?? ""
     message = error?.text("Message") ?? ""
-    region = response.header("x-amz-bucket-region") ?? error?.text("Region")
+    // It becomes a part of headers and of a host's name.
+    region = (response.header("x-amz-bucket-region") ?? error?.text("Region")).flatMap {
+      $0.isEmpty || PercentEncoding.query($0) != $0 ? nil : $0
+    }
     endpoint = error?.text("Endpoint")
   }
 

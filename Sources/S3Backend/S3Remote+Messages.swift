@@ -55,7 +55,7 @@ extension S3Remote {
     return page.keys.compactMap { listed in
       guard listed.key.utf8.starts(with: folder.utf8) else { return nil }
       let name = String(Substring(listed.key.utf8.dropFirst(folder.utf8.count)))
-      return MessageKey(name).map { ($0, listed.size ?? 0) }
+      return MessageKey(name).map { ($0, min(listed.size ?? 0, Int64(MessageBody.limit))) }
     }
   }
 

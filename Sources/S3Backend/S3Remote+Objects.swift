@@ -31,7 +31,9 @@ extension S3Remote {
         let old = try self.read(response, of: path)
         let copy = try self.copyOntoItself(key, patch, old, response)
         return .ask(copy) { response throws(TransferError) in
-          if let fault = S3Fault(response) { throw self.error(fault, "change \(path) in") }
+          if let fault = S3Fault(response, result: true) {
+            throw self.error(fault, "change \(path) in")
+          }
           return try self.metadata(reference)
         }
       }

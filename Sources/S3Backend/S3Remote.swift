@@ -137,7 +137,10 @@ package final class S3Remote: HTTPRemote {
   ) -> HTTPVerdict {
     learnProvider(from: response)
     learnTime(from: response, to: request, nowMs: nowMs)
-    guard let fault = S3Fault(response) ?? Self.missingResult(response, to: request) else {
+    guard
+      let fault = S3Fault(response, result: Self.hasResult(request))
+        ?? Self.missingResult(response, to: request)
+    else {
       return .accept
     }
     let error = error(fault, Self.deed(of: request))
@@ -326,16 +329,18 @@ extension S3Remote {
 // MARK: - Judging
 
 extension S3Remote {
+  /// Whether only the answer's body tells that a request succeeded.
+  private static func hasResult(_ request: HTTPRequest) -> Bool {
+    (request.method == .post && request.query.contains("uploadId="))
+      || request.header("x-amz-copy-source") != nil
+  }
+
   /// A status of 200 promises nothing where servers begin to answer before they are done.
   private static func missingResult(_ response: HTTPResponse, to request: HTTPRequest) -> S3Fault? {
+    guard hasResult(request) else { return nil }
     let isThere =
-      if request.method == .post, request.query.contains("uploadId=") {
-        S3Answer.completedETag(response.body) != nil
-      } else if request.header("x-amz-copy-source") != nil {
-        S3Answer.isCopied(response.body)
-      } else {
-        true
-      }
+      request.method == .post
+      ? S3Answer.completedETag(response.body) != nil : S3Answer.isCopied(response.body)
     return isThere ? nil : S3Fault(status: response.status, code: "InternalError", message: "")
   }
 

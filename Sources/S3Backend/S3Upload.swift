@@ -33,6 +33,10 @@ struct S3Upload: Backend {
     /// Keep the checkpoint before what follows it.
     case rememberToPut, rememberParts
     case put
+    /// Make sure that the source is the one whose digest travels with it: before it is put again, and
+    /// once it is put.
+    case verifyToPut
+    case verify(ObjectMetadata)
     case create
     /// Ask which parts the server has, from a part number on.
     case list(after: Int)
@@ -96,6 +100,7 @@ struct S3Upload: Backend {
       case .identify: return ask(remote.probe, .prepare)
       case .rememberToPut, .rememberParts: return .content(.remember)
       case .put: return ask(try requests.put(content), .upload)
+      case .verifyToPut, .verify: return .content(.verifySource)
       case .create: return ask(try requests.create(), .prepare)
       case .list(let number): return ask(try requests.list(multipart, after: number), .prepare)
       case .send: return try sendNext()
@@ -123,9 +128,13 @@ struct S3Upload: Backend {
       case .interrupted(let id):
         if case .some(.some(let part)) = exchanges.removeValue(forKey: id) {
           multipart?.giveBack(part)
+        } else if step == .put {
+          step = .verifyToPut
         }
+      case .sourceVerified:
+        if case .verify(let metadata) = step { finish(metadata) } else { step = .put }
       case .recovered, .staged, .filled, .objectPublished, .filePublished, .announced, .opened,
-        .delivered, .sourceVerified, .targetOpened, .written, .targetFinished, .failed:
+        .delivered, .targetOpened, .written, .targetFinished, .failed:
         preconditionFailure("\(outcome) is of no upload over HTTP")
       }
     } catch {
@@ -135,6 +144,8 @@ struct S3Upload: Backend {
 
   mutating func restart() {
     if case .done = step { return }
+    // What was put of a source that changed meanwhile is not this upload's.
+    if case .verify = step { token = RandomID.make() }
     step = .open
     exchanges = [:]
     multipart?.stop()
@@ -167,7 +178,7 @@ extension S3Upload {
   private var phase: TransferError.Phase {
     switch step {
     case .open, .identify, .rememberToPut, .rememberParts, .create, .list, .abort: .prepare
-    case .put, .send: .upload
+    case .put, .verifyToPut, .verify, .send: .upload
     case .complete, .settle, .done, .failed: .finish
     }
   }
@@ -264,7 +275,7 @@ extension S3Upload {
   }
 
   private mutating func take(_ response: HTTPResponse) throws(TransferError) {
-    let fault = S3Fault(response)
+    let fault = S3Fault(response, result: step == .complete)
     switch step {
     case .identify:
       remote.learnProvider(from: response)
@@ -275,7 +286,7 @@ extension S3Upload {
         guard fault.status == 412 || fault.status == 409, isConditional else { throw error }
         return step = .settle(.isRefused(error))
       }
-      finish(stored(etag: response.header("etag") ?? "", response, isWhole: true))
+      step = .verify(stored(etag: response.header("etag") ?? "", response, isWhole: true))
     case .create:
       if let fault { throw remote.error(fault, "begin \(destination.path) in") }
       guard let content, let id = S3Answer.uploadID(response.body) else {
@@ -301,7 +312,7 @@ extension S3Upload {
       isRecovered = false
       try content.map { content throws(TransferError) in try begin(content) }
     case .settle(let doubt): try take(settling: response, fault, doubt)
-    case .open, .rememberToPut, .rememberParts, .send, .done, .failed: break
+    case .open, .rememberToPut, .rememberParts, .verifyToPut, .verify, .send, .done, .failed: break
     }
   }
 
@@ -355,7 +366,16 @@ extension S3Upload {
       let found = try remote.metadata(of: destination.path, response)
       if MetadataHeaders.read(response.headers).1.token == token { there = found }
     }
-    if let there, there.size == content?.size { return finish(there) }
+    if let there, there.size == content?.size {
+      // An earlier process may have put it before the source changed.
+      guard there.sha256 == nil || content?.sha256 == nil || there.sha256 == content?.sha256 else {
+        throw TransferError(
+          .fileChanged,
+          "The source is another one than was stored as \(destination.path); send it again."
+        )
+      }
+      return finish(there)
+    }
     if let there {
       throw TransferError(
         .checksumMismatch,

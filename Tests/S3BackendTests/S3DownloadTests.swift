@@ -240,6 +240,27 @@ struct S3DownloadTests {
     #expect(error.isRetryable)
   }
 
+  @Test("A size that no store holds is a failure and no plan", arguments: [Int64.max, 1 << 50])
+  func absurdSize(_ size: Int64) throws {
+    var talk = try download()
+    try talk.ask("GET /b/k", bytes(0..<Self.mib, of: size))
+    #expect(try talk.failure().code == .server)
+    var looking = try download(range: ByteRange(offset: 2, length: 0))
+    try looking.ask("HEAD /b/k", answer(200, objectHeaders(size: Int(size))))
+    #expect(try looking.failure().code == .server)
+  }
+
+  @Test("An object that looks like an error is an object")
+  func errorAsContent() throws {
+    var talk = try download()
+    let body = "<Error><Code>NoSuchKey</Code></Error>"
+    var headers = objectHeaders(size: body.utf8.count)
+    headers["Content-Range"] = "bytes 0-\(body.utf8.count - 1)/\(body.utf8.count)"
+    try talk.ask("GET /b/k", answer(206, headers, body))
+    talk.perform(incoming(Int64(body.utf8.count)), .targetOpened(isKept: false))
+    talk.perform(.write(Array(body.utf8), at: 0), .written)
+  }
+
   @Test("A wrong range later on is a failure, too few bytes too")
   func wrongPiece() throws {
     for range in [0..<8 * Self.mib, Self.mib..<9 * Self.mib - 1] {
@@ -418,7 +439,8 @@ struct S3DownloadTests {
       ("bytes 0-4/5", 0..<5, 5), ("bytes 2-2/*", 2..<3, nil), ("bytes */5", nil, nil),
       ("0-4/5", nil, nil),
       ("bytes 5-4/9", nil, nil), ("bytes -1-4/9", nil, nil),
-      ("bytes 0-9223372036854775807/1", nil, nil),
+      ("bytes 0-9223372036854775807/1", nil, nil), ("bytes 0-4/-1", 0..<5, nil),
+      ("bytes 0-4/4", 0..<5, nil), ("bytes 0-4/5\r", 0..<5, nil),
     ] as [(String, Range<Int64>?, Int64?)]
   )
   func contentRange(_ text: String, _ range: Range<Int64>?, _ total: Int64?) {

@@ -101,14 +101,8 @@ struct S3RemoteTests {
     .init(response: fault(409, "OperationAborted"), isRetried: true, testDescription: "aborted"),
     .init(
       response: fault(200, "InternalError"),
-      isRetried: true,
-      testDescription: "200 with error"
-    ),
-    .init(
-      response: fault(200, "SlowDown"),
-      isRetried: true,
-      isThrottled: true,
-      testDescription: "200 with SlowDown"
+      isRetried: false,
+      testDescription: "an object that looks like an error"
     ),
     .init(response: answer(429), isRetried: true, isThrottled: true, testDescription: "429"),
     .init(
@@ -169,6 +163,15 @@ struct S3RemoteTests {
     copy.method = .put
     copy.headers = [HTTPHeader("x-amz-copy-source", "/b/k")]
     for request in [complete, copy] {
+      guard
+        case .retry(let error, _, true) =
+          remote.judge(fault(200, "SlowDown"), to: request, nowMs: now),
+        error.code == .rateLimited
+      else {
+        Issue.record("\(request.method) with an error")
+        continue
+      }
+      #expect(remote.judge(fault(200, "AccessDenied"), to: request, nowMs: now) == .accept)
       for body in ["", "  \n", "<html/>", "<CopyObj"] {
         guard case .retry = remote.judge(answer(200, [:], body), to: request, nowMs: now) else {
           Issue.record("\(request.method) \(body)")
@@ -267,6 +270,15 @@ struct S3RemoteTests {
     let aws = makeRemote { $0.endpoint = nil }
     #expect(aws.judge(moved, to: get, nowMs: now) == .accept)
     #expect(aws.endpoint.origin == "https://s3.us-east-1.amazonaws.com")
+  }
+
+  @Test("A region that would say more in a header or a host's name is none")
+  func badRegion() {
+    for region in ["a.evil.example/", "a\r\nb: c", "", "a b"] {
+      let remote = makeRemote()
+      let malformed = fault(400, "AuthorizationHeaderMalformed", "<Region>\(region)</Region>")
+      #expect(remote.judge(malformed, to: get, nowMs: now) == .accept)
+    }
   }
 
   @Test("Keys that ended are read anew from AWS's files, and a host's own are not replaced")

@@ -53,6 +53,8 @@ struct S3SendTests {
     talk.perform(.remember, .remembered)
     talk.open(size: 5, sha256: "5a")
     try talk.ask("PUT \(Self.file)", answer(200, ["ETag": "\"e\""]))
+    #expect(talk.backend.unannounced == nil)
+    talk.perform(.verifySource, .sourceVerified)
     talk.perform(.remember, .remembered)
   }
 

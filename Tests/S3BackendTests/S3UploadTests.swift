@@ -73,6 +73,7 @@ struct S3UploadTests {
     #expect(put.header("x-amz-meta-k") == "v")
     #expect(put.header("x-amz-meta-ferry-token") == Self.token)
     #expect(put.header("x-amz-meta-ferry-sha256") == "5a")
+    talk.perform(.verifySource, .sourceVerified)
     guard case .stored(let stored) = try talk.result() else { return }
     #expect(stored.metadata.etag == "5d41402abc4b2a76b9719d911017c592")
     #expect(stored.metadata.md5 == "5d41402abc4b2a76b9719d911017c592")
@@ -91,6 +92,8 @@ struct S3UploadTests {
     var talk = try upload()
     talk.open(size: 0)
     #expect(try talk.ask("PUT /b/k", answer(200, ["ETag": "\"e\""])).body == [])
+    talk.perform(.verifySource, .sourceVerified)
+    talk.perform(.verifySource, .sourceVerified)
     _ = try talk.result()
   }
 
@@ -130,6 +133,7 @@ struct S3UploadTests {
     talk.backend.restart()
     talk.open(size: 1)
     try talk.ask("PUT /b/k", answer(200))
+    talk.perform(.verifySource, .sourceVerified)
     _ = try talk.result()
   }
 
@@ -141,6 +145,40 @@ struct S3UploadTests {
     #expect(throws: TransferError.self) { try upload(path: String(repeating: "x", count: 1025)) }
     #expect(throws: TransferError.self) { try upload(condition: .init(ifNoneMatch: "etag")) }
     #expect(throws: TransferError.self) { try upload(condition: .init(ifMatch: "*")) }
+  }
+
+  @Test("What was put of a source that changed meanwhile is not this upload's, nor a success")
+  func changedSource() throws {
+    // Stopped, it is made sure before it is put again.
+    var talk = try upload()
+    talk.open(size: 5, sha256: "5a")
+    talk.backend.receive(.interrupted(id: try talk.exchange("PUT /b/k").id))
+    talk.perform(.verifySource, .sourceVerified)
+    try talk.ask("PUT /b/k", answer(200))
+    #expect(talk.backend.next() == .content(.verifySource))
+    // Where it has changed the run ends here, and the next begins with what is there now.
+    talk.backend.restart()
+    talk.open(size: 5, sha256: "6b")
+    let put = try talk.ask("PUT /b/k", answer(200))
+    #expect(put.header("x-amz-meta-ferry-token") != Self.token)
+    #expect(put.header("x-amz-meta-ferry-sha256") == "6b")
+    talk.perform(.verifySource, .sourceVerified)
+    _ = try talk.result()
+  }
+
+  @Test("What an earlier process put of another source is no success", arguments: ["5a", "6b"])
+  func changedBetween(_ sha256: String) throws {
+    let was = String(repeating: "5a", count: 32)
+    var talk = try upload(condition: .init(ifNoneMatch: "*"))
+    talk.open(size: 5, sha256: String(repeating: sha256, count: 32))
+    talk.perform(.remember, .remembered)
+    try talk.ask("PUT /b/k", fault(412, "PreconditionFailed"))
+    try talk.ask("HEAD /b/k", ours(size: 5, ["x-amz-meta-ferry-sha256": was]))
+    if sha256 == "5a" {
+      _ = try talk.result()
+    } else {
+      #expect(try talk.failure().code == .fileChanged)
+    }
   }
 
   // MARK: Conditions
@@ -196,6 +234,7 @@ struct S3UploadTests {
     if obeys {
       talk.perform(.remember, .remembered)
       try talk.ask("PUT /b/k", answer(200))
+      talk.perform(.verifySource, .sourceVerified)
       _ = try talk.result()
     } else {
       #expect(try talk.failure().code == .unsupported)
@@ -208,6 +247,7 @@ struct S3UploadTests {
     talk.open(size: 100 * Self.mib)
     talk.perform(.remember, .remembered)
     try talk.ask("PUT /b/k", answer(200, ["ETag": "e"]))
+    talk.perform(.verifySource, .sourceVerified)
     _ = try talk.result()
     var larger = try upload(makeRemote { $0.provider = .r2 }, condition: .init(ifNoneMatch: "*"))
     larger.open(size: (5 << 30) + 1)
@@ -408,6 +448,7 @@ struct S3UploadTests {
     var talk = Conversation(backend: try S3Upload(remote, destination))
     talk.open(size: 1)
     try talk.ask("PUT /b/channels/c~2Fd/files/1/a%20b", answer(200))
+    talk.perform(.verifySource, .sourceVerified)
     _ = try talk.result()
   }
 }
