@@ -199,6 +199,11 @@ package enum StepOutcome: Sendable, Equatable {
   case interrupted(id: Int)
 }
 
+extension StepOutcome {
+  /// The case's name alone, for messages: what it carries may be secret or long.
+  package var name: String { Mirror(reflecting: self).children.first?.label ?? "\(self)" }
+}
+
 /// How far an earlier process came with an upload.
 package enum Recovered: Sendable, Equatable {
   /// Nothing of it is left.

@@ -38,7 +38,7 @@ package struct LocalDownload: Backend {
       download.metadata = metadata
       state = .done(.downloaded(download))
     case (.toOpen, _), (.toDeliver, _), (.done, _):
-      preconditionFailure("\(outcome) cannot follow \(state)")
+      preconditionFailure("\(outcome.name) cannot follow")
     }
   }
 

@@ -57,7 +57,7 @@ package struct LocalUpload: Backend {
       state = stored(file, url: url, timetoken: timetoken)
     case (.toRecover, _), (.toStage, _), (.toFill, _), (.toPublish, _), (.toAnnounce, _),
       (.done, _):
-      preconditionFailure("\(outcome) cannot follow \(state)")
+      preconditionFailure("\(outcome.name) cannot follow")
     }
   }
 

@@ -13,7 +13,7 @@ package struct RefusedTransfer: Backend {
   package mutating func next() -> BackendStep { .fail(error) }
 
   package mutating func receive(_ outcome: StepOutcome) {
-    preconditionFailure("\(outcome) cannot follow a refusal")
+    preconditionFailure("\(outcome.name) cannot follow a refusal")
   }
 
   package mutating func restart() {}

@@ -137,7 +137,7 @@ struct S3Download: Backend {
         step = .done(.downloaded(download))
       case .recovered, .staged, .filled, .objectPublished, .filePublished, .announced, .opened,
         .delivered, .sourceOpened, .sourceVerified, .remembered, .failed:
-        preconditionFailure("\(outcome) is of no download over HTTP")
+        preconditionFailure("\(outcome.name) is of no download over HTTP")
       }
     } catch {
       step = .failed(error.during(.download))
@@ -338,7 +338,16 @@ extension S3Download {
     }
     let length = min(wanted?.length ?? .max, metadata.size - start)
     let etag = response.header("etag") ?? ""
-    object = Object(metadata: metadata, etag: etag, range: start..<start + length)
+    let object = Object(metadata: metadata, etag: etag, range: start..<start + length)
+    let isWholeFile = isFile && length == metadata.size
+    guard object.canBePinned || isWholeFile || length <= Int64(response.body.count) else {
+      throw TransferError(
+        .unsupported,
+        "\(remote.place) gives \(path) no strong ETag, without which pieces of it may be of several "
+          + "versions; fetch it whole, to a file."
+      )
+    }
+    self.object = object
     if let earlier, earlier.etag == etag, earlier.size == metadata.size {
       plan = RangePlan(size: length, text: earlier.pieces)
     } else {

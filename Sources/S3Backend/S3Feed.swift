@@ -18,6 +18,8 @@ struct S3Feed: SubscriptionFeed {
   /// Rises when what is listened to changes.
   private var generation = 0
   private var asked = 0
+  /// Why nothing can be asked, which only an answer can tell.
+  private var refusal: TransferError?
 
   private struct Channel: Sendable {
     /// What is not newer was looked at for the last time.
@@ -94,7 +96,7 @@ struct S3Feed: SubscriptionFeed {
     let request = try remote.listMessages(channel: channel, limit: 1000, next: next)
     return .ask(request) { response throws(TransferError) in
       let page = try remote.page(response)
-      let now = Timetoken((Self.serverMs(response) ?? remote.serverNowMs) * 10_000)
+      let now = Timetoken((remote.date(of: response) ?? remote.serverNowMs) * 10_000)
       let start = start ?? FeedStart(since ?? now, isChosen: since != nil)
       let names = try remote.messages(in: page, channel: channel).map(\.key)
       let first = start.isChosen ? now : min(now, start.timetoken)
@@ -171,8 +173,9 @@ struct S3Feed: SubscriptionFeed {
         return .ask(request)
       }
     } catch {
-      // Names that a bucket cannot hold were refused when they were joined.
-      preconditionFailure("\(error)")
+      // The server has turned out to be one that does not take the prefix.
+      refusal = error
+      return .ask(remote.probe)
     }
     due = channels.keys.sorted()
     return .wait(.milliseconds(remote.settings.pollIntervalMs))
@@ -182,10 +185,14 @@ struct S3Feed: SubscriptionFeed {
     _ response: HTTPResponse,
     nowMs: Int64
   ) throws(TransferError) -> [ChannelMessage] {
+    if let refusal {
+      self.refusal = nil
+      throw refusal
+    }
     // Asked for before the channels changed: it is asked again.
     guard asked == generation else { return [] }
     if let first = found.first {
-      let message = try remote.message(response, first.key, channel: first.channel)
+      let message = try remote.messageOrError(response, first.key, channel: first.channel)
       found.removeFirst()
       guard var message, let newest = channels[first.channel]?.newest else { return [] }
       message.isLate = message.timetoken < newest
@@ -199,7 +206,7 @@ struct S3Feed: SubscriptionFeed {
   private mutating func take(list response: HTTPResponse, nowMs: Int64) throws(TransferError) {
     guard var look, let channel = channels[look.channel] else { return }
     let page = try remote.page(response)
-    look.serverMs = look.serverMs ?? Self.serverMs(response) ?? nowMs
+    look.serverMs = look.serverMs ?? remote.date(of: response) ?? nowMs
     let names = try remote.messages(in: page, channel: look.channel).map(\.key)
     look.new += names.filter {
       $0.timetoken > channel.cutoff && !channel.seen.contains($0.name)
@@ -234,9 +241,5 @@ struct S3Feed: SubscriptionFeed {
       !key.isExpired(atMs: serverMs) && (key.isStored || key.timetoken > channel.liveFrom)
     }
     .map { Found(channel: look.channel, key: $0) }
-  }
-
-  private static func serverMs(_ response: HTTPResponse) -> Int64? {
-    response.header("date").flatMap { ServerTime.parse(http: $0) }
   }
 }

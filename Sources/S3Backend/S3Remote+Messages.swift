@@ -5,6 +5,8 @@ package import TransferModel
 extension S3Remote {
   /// Lists that one question for a page of history costs at most, however many messages are expired.
   private static let mostLists = 10
+  /// Lists of names that are no messages at all, after which it is given up.
+  private static let mostIdleLists = 100
   /// What a page of history holds at most, unless one message alone has more.
   private static let pageBytes: Int64 = 16 << 20
 
@@ -82,6 +84,24 @@ extension S3Remote {
       message.fileURL = try? fileURL(channel: channel, file)
     }
     return message
+  }
+
+  /// The message in an answer, with an error in its place where it alone cannot be read, so that it
+  /// stops no others; nil where it is gone by now.
+  /// - Throws: what stands in the way of all messages, or is gone later.
+  func messageOrError(
+    _ response: HTTPResponse,
+    _ key: MessageKey,
+    channel: String
+  ) throws(TransferError) -> ChannelMessage? {
+    do throws(TransferError) {
+      return try message(response, key, channel: channel)
+    } catch {
+      guard error.code != .unauthenticated, !error.isRetryable else { throw error }
+      var message = ChannelMessage(channel: channel, timetoken: key.timetoken, kind: .file)
+      message.error = error
+      return message
+    }
   }
 
   /// Where a file can be had for an hour, as it is.
@@ -183,7 +203,7 @@ extension S3Remote {
     let request = try listMessages(
       channel: wanted.channel,
       behind: wanted.start.value < .max ? MessageKey.mark(behind: wanted.start) : nil,
-      limit: wanted.limit - keys.count + 1,
+      limit: lists < Self.mostLists ? wanted.limit - keys.count + 1 : 1000,
       next: next
     )
     return .ask(request) { response throws(TransferError) in
@@ -204,8 +224,15 @@ extension S3Remote {
         keys.append(key)
       }
       guard let next = page.next else { return try self.read(keys, wanted.channel, more: nil) }
-      if lists + 1 == Self.mostLists, let last = found.last {
+      if lists + 1 >= Self.mostLists, let last = found.last {
         return try self.read(keys, wanted.channel, more: last.key.timetoken)
+      }
+      guard lists + 1 < Self.mostIdleLists else {
+        throw TransferError(
+          .server,
+          "\(self.place) lists no end of names in the channel's folder that are no messages; remove "
+            + "what ferry has not written there."
+        )
       }
       return try self.collect(wanted, keys, bytes: bytes, lists: lists + 1, next: next)
     }
@@ -223,7 +250,7 @@ extension S3Remote {
     return .askAll(requests) { responses throws(TransferError) in
       var messages: [ChannelMessage] = []
       for (key, response) in zip(keys, responses) {
-        if let message = try self.message(response, key, channel: channel) {
+        if let message = try self.messageOrError(response, key, channel: channel) {
           messages.append(message)
         }
       }

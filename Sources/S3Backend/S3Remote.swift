@@ -135,7 +135,11 @@ package final class S3Remote: HTTPRemote {
     to request: HTTPRequest,
     nowMs: Int64
   ) -> HTTPVerdict {
-    learnProvider(from: response)
+    let isProbe = request.method == .head && request.path == endpoint.bucketPath
+    learnProvider(
+      from: response,
+      isDecisive: provider == nil && response.status < 500 && (isProbe || response.isOfS3)
+    )
     learnTime(from: response, to: request, nowMs: nowMs)
     guard
       let fault = S3Fault(response, result: Self.hasResult(request))
@@ -234,29 +238,44 @@ extension S3Remote {
 // MARK: - Learning
 
 extension S3Remote {
-  /// Takes from any answer what kind of server gave it.
-  func learnProvider(from response: HTTPResponse) {
+  /// Takes from an answer what kind of server gave it.
+  ///
+  /// Failures may be of what lies between. That nobody knows the server holds until an answer tells,
+  /// and is learned only from one that is `isDecisive`.
+  func learnProvider(from response: HTTPResponse, isDecisive: Bool = true) {
+    let told = response.status < 500 ? Provider(answer: response) : .other
     state.withLock { state in
-      if state.provider == nil { state.provider = Provider(answer: response) }
+      guard state.provider == nil || state.provider == .other else { return }
+      if told != .other || (isDecisive && state.provider == nil) { state.provider = told }
     }
   }
 
-  /// Takes from any answer what time it is.
-  ///
-  /// A download's date is of its beginning.
+  /// Takes from an answer that is no error what time it is; a download's date is of its beginning.
   private func learnTime(
     from response: HTTPResponse,
     to request: HTTPRequest,
     nowMs: Int64
   ) {
-    let date = response.header("date").flatMap { ServerTime.parse(http: $0) }
+    state.withLock { $0.nowMs = nowMs }
+    guard response.isSuccess, request.method != .get || request.lane == .call,
+      let date = date(of: response)
+    else { return }
     state.withLock { state in
-      state.nowMs = nowMs
-      guard let date, request.method != .get || request.lane == .call else { return }
       let offset = date + 500 - nowMs
       state.dateOffsetMs = abs(offset) > 2000 ? offset : 0
     }
   }
+
+  /// The date of an answer; nil where there is none, or one further than a day from the time by
+  /// which the server takes signatures.
+  func date(of response: HTTPResponse) -> Int64? {
+    guard let date = response.header("date").flatMap({ ServerTime.parse(http: $0) }) else {
+      return nil
+    }
+    return state.withLock { abs(date - $0.nowMs - $0.clockOffsetMs) <= Self.dayMs ? date : nil }
+  }
+
+  private static let dayMs: Int64 = 86_400_000
 
   /// When an answer last came, by this machine's clock; 0 before the first.
   var nowMs: Int64 { state.withLock { $0.nowMs } }
@@ -265,11 +284,12 @@ extension S3Remote {
   var serverNowMs: Int64 { state.withLock { $0.nowMs + $0.dateOffsetMs } }
 
   /// A moment for a message: by the server's clock, so that those of all writers are comparable,
-  /// and later than any before it from here.
+  /// and later than any before it from here, unless those were of a clock that was wrong.
   func nextTimetoken() -> Timetoken {
     state.withLock { state in
       let now = (state.nowMs + state.dateOffsetMs) * 10_000 + Int64.random(in: 0..<10_000)
-      state.timetoken = max(now, state.timetoken + 1)
+      let minute: Int64 = 600_000_000
+      state.timetoken = (now..<now + minute).contains(state.timetoken) ? state.timetoken + 1 : now
       return Timetoken(state.timetoken)
     }
   }
@@ -367,5 +387,12 @@ extension S3Remote {
     guard let date = ServerTime.parse(http: text) else { return nil }
     let now = response.header("date").flatMap { ServerTime.parse(http: $0) } ?? nowMs
     return .milliseconds(min(max(0, date - now), longest))
+  }
+}
+
+extension HTTPResponse {
+  /// Whether it is an S3 server's own, and not of what lies between.
+  fileprivate var isOfS3: Bool {
+    headers.contains { $0.name.lowercased().hasPrefix("x-amz-") }
   }
 }

@@ -163,7 +163,7 @@ struct S3Send: Backend {
     case (.find, .answered(_, let response)): found(response)
     case (.publish, .interrupted): stage = .find
     case (.find, .interrupted): break
-    default: preconditionFailure("\(outcome) does not follow")
+    default: preconditionFailure("\(outcome.name) does not follow")
     }
   }
 

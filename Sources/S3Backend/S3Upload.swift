@@ -135,7 +135,7 @@ struct S3Upload: Backend {
         if case .verify(let metadata) = step { finish(metadata) } else { step = .put }
       case .recovered, .staged, .filled, .objectPublished, .filePublished, .announced, .opened,
         .delivered, .targetOpened, .written, .targetFinished, .failed:
-        preconditionFailure("\(outcome) is of no upload over HTTP")
+        preconditionFailure("\(outcome.name) is of no upload over HTTP")
       }
     } catch {
       step = .failed(error.during(phase))
@@ -330,7 +330,8 @@ extension S3Upload {
       throw unclear("answers the list of parts with something else")
     }
     listed.merge(page.parts) { $1 }
-    if let next = page.next, next > after { return step = .list(after: next) }
+    // There are no more parts than S3 numbers.
+    if let next = page.next, next > after, next < 10_000 { return step = .list(after: next) }
     multipart?.keep(onlyThoseIn: listed)
     listed = [:]
     isRecovered = false

@@ -129,7 +129,27 @@ struct MessageCallTests {
     #expect(result.more == moment(-9))
   }
 
-  @Test("What went meanwhile is left out; what cannot be read says so; a refusal is told")
+  @Test("Lists without end of what is no message are given up; one that has messages ends the page")
+  func endless() throws {
+    let call = try timelyRemote().history(
+      channel: "c",
+      limit: 1,
+      start: nil,
+      end: nil,
+      cipherKey: nil
+    )
+    let junk = page(["junk"], next: "t")
+    let late = page([name(-5, "a", "-x1")], next: "t")
+    let (result, _) = try run(call, Array(repeating: junk, count: 12) + [late])
+    #expect(result.more == moment(-5))
+    let error = #expect(throws: TransferError.self) {
+      try run(call, Array(repeating: junk, count: 100))
+    }
+    #expect(error?.code == .server)
+    #expect(error?.message.contains("remove") == true)
+  }
+
+  @Test("What went meanwhile is left out; what cannot be read says so; what stops all is told")
   func unreadable() throws {
     let call = try timelyRemote().history(
       channel: "c",
@@ -144,10 +164,15 @@ struct MessageCallTests {
     let (result, _) = try run(call, [names, fault(404, "NoSuchKey"), answer(200, [:], "[]"), cut])
     #expect(result.messages.map(\.timetoken) == [moment(2), moment(3)])
     #expect(result.messages.allSatisfy { $0.error?.code == .unknown && $0.kind == .file })
+    let (partly, _) = try run(
+      call,
+      [names, stored("1"), fault(403, "AccessDenied"), stored("3")]
+    )
+    #expect(partly.messages.map(\.error?.code) == [nil, .permissionDenied, nil])
     let error = #expect(throws: TransferError.self) {
-      try run(call, [names, stored("1"), fault(403, "AccessDenied"), stored("3")])
+      try run(call, [names, stored("1"), fault(403, "InvalidAccessKeyId"), stored("3")])
     }
-    #expect(error?.code == .permissionDenied)
+    #expect(error?.code == .unauthenticated)
   }
 
   @Test("A message is found by its moment")

@@ -327,6 +327,25 @@ struct S3DownloadTests {
     talk.perform(.finishTarget, .targetFinished(Self.finished))
   }
 
+  @Test(
+    "Without such an ETag, in pieces, it cannot be had",
+    arguments: [
+      (nil, .stream), (nil, .inline(maxSize: 9 << 20)),
+      (ByteRange(offset: 0, length: 2 << 20), .path("/t", overwrite: false)),
+    ] as [(ByteRange?, TransferTarget)]
+  )
+  func unpinnedPieces(_ range: ByteRange?, _ target: TransferTarget) throws {
+    var talk = try download(range: range, target: target)
+    try talk.ask("GET /b/k", bytes(0..<Self.mib, of: 3 * Self.mib, etag: ""))
+    let error = try talk.failure()
+    #expect(error.code == .unsupported)
+    #expect(error.message.contains("ETag"))
+    // What came in the first answer needs no ETag.
+    talk = try download(target: .stream)
+    try talk.ask("GET /b/k", bytes(0..<5, of: 5, etag: ""))
+    talk.perform(incoming(5, etag: ""), .targetOpened(isKept: false))
+  }
+
   // MARK: Ranges that were asked for
 
   @Test(

@@ -167,7 +167,7 @@ struct S3FeedTests {
       return
     }
     #expect(try received(&feed, stored("1"), nowMs: now) == [1])
-    #expect(throws: TransferError.self) { try feed.receive(fault(403, "AccessDenied"), nowMs: now) }
+    #expect(throws: TransferError.self) { try feed.receive(fault(403, "ExpiredToken"), nowMs: now) }
     guard case .askAll(let again) = feed.next(nowMs: now), again.count == 2 else {
       Issue.record("no messages")
       return
@@ -175,6 +175,40 @@ struct S3FeedTests {
     #expect(again == Array(requests.dropFirst()))
     #expect(try feed.receive(fault(404, "NoSuchKey"), nowMs: now).isEmpty)
     #expect(try received(&feed, stored("3"), nowMs: now) == [3])
+  }
+
+  @Test("A message that cannot be read is told with its error, and stops no others")
+  func unreadable() throws {
+    var feed = try begin()
+    guard case .ask = feed.next(nowMs: now) else {
+      Issue.record("no list")
+      return
+    }
+    _ = try feed.receive(page([name(3), name(2), name(1)]), nowMs: now)
+    guard case .askAll = feed.next(nowMs: now) else {
+      Issue.record("no messages")
+      return
+    }
+    let denied = try feed.receive(fault(403, "AccessDenied"), nowMs: now)
+    #expect(moments(denied) == [1])
+    #expect(denied.first?.error?.code == .permissionDenied)
+    let nonsense = try feed.receive(answer(200, [:], "{"), nowMs: now)
+    #expect(nonsense.first?.error?.code == .unknown)
+    #expect(try received(&feed, stored("3"), nowMs: now) == [3])
+  }
+
+  @Test("A prefix that the server turns out not to take is told by the next answer")
+  func refusedPrefix() throws {
+    let remote = makeRemote {
+      $0.provider = .auto
+      $0.prefix = ObjectReference(path: "a\\b")
+    }
+    var feed = try remote.feed()
+    feed.add(SubscriptionInterest(channels: ["c"]), from: FeedStart(moment(0)))
+    remote.learnProvider(from: answer(200, ["Server": "SeaweedFS 4"]))
+    #expect(feed.next(nowMs: now) == .ask(remote.probe))
+    let error = #expect(throws: TransferError.self) { try feed.receive(answer(200), nowMs: now) }
+    #expect(error?.code == .invalidReference)
   }
 
   @Test("Groups and filters are refused")

@@ -341,6 +341,33 @@ struct S3RemoteTests {
     #expect(!"\(error)".contains("hunter2"))
   }
 
+  @Test("An outcome is named without what it carries")
+  func outcomes() {
+    #expect(StepOutcome.answered(id: 1, answer(200, [:], "s")).name == "answered")
+    #expect(StepOutcome.recovered(.nothing).name == "recovered")
+    #expect(StepOutcome.remembered.name == "remembered")
+  }
+
+  @Test(
+    "The time is learned from successes within a day, and a wrong one is not kept",
+    arguments: [
+      (200, "Sun, 30 Aug 2015 13:36:00 GMT", 3_600_500), (200, "Sun, 30 Aug 2015 12:36:01 GMT", 0),
+      (200, "Sun, 30 Aug 2999 12:36:00 GMT", 0), (200, "Fri, 28 Aug 2015 12:36:00 GMT", 0),
+      (502, "Sun, 30 Aug 2015 13:36:00 GMT", 0), (404, "Sun, 30 Aug 2015 13:36:00 GMT", 0),
+    ] as [(Int, String, Int64)]
+  )
+  func time(_ status: Int, _ date: String, _ offset: Int64) {
+    let remote = makeRemote()
+    let right = answer(200, ["Date": "Sun, 30 Aug 2015 12:36:00 GMT"])
+    _ = remote.judge(right, to: remote.probe, nowMs: now)
+    _ = remote.judge(answer(status, ["Date": date]), to: remote.probe, nowMs: now)
+    #expect(remote.serverNowMs == now + offset)
+    let first = remote.nextTimetoken()
+    #expect(first < remote.nextTimetoken())
+    _ = remote.judge(right, to: remote.probe, nowMs: now)
+    #expect(abs(remote.nextTimetoken().value / 10_000 - now) <= 1)
+  }
+
   @Test("Dumping a remote shows no secret")
   func dumping() {
     var text = ""
@@ -371,6 +398,21 @@ struct ProviderTests {
     #expect(remote.provider == nil)
     _ = remote.judge(answer(403, headers), to: remote.probe, nowMs: now)
     #expect(remote.provider == provider)
+  }
+
+  @Test("A proxy's answer tells nothing for good")
+  func proxies() {
+    let remote = makeRemote { $0.provider = .auto }
+    let get = remote.request(.get, "k")
+    _ = remote.judge(answer(503, ["Server": "MinIO"]), to: remote.probe, nowMs: now)
+    _ = remote.judge(answer(403, ["Server": "squid"]), to: get, nowMs: now)
+    #expect(remote.provider == nil)
+    _ = remote.judge(answer(403, ["X-Amz-Request-Id": "1"]), to: get, nowMs: now)
+    #expect(remote.provider == .other)
+    _ = remote.judge(answer(200, ["Server": "SeaweedFS 4"]), to: get, nowMs: now)
+    #expect(remote.provider == .seaweedfs)
+    _ = remote.judge(answer(200, ["Server": "MinIO"]), to: remote.probe, nowMs: now)
+    #expect(remote.provider == .seaweedfs)
   }
 
   @Test(

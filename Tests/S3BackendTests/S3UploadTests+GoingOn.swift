@@ -51,6 +51,26 @@ extension S3UploadTests {
     _ = try later.exchange(part(2))
   }
 
+  @Test("A list of parts without end ends where S3's numbers do")
+  func endlessList() throws {
+    let talk = try begin()
+    var later = try upload()
+    later.backend.recover(talk.backend.checkpoint)
+    later.open(size: 20 * Self.mib)
+    func list(_ next: Int) -> HTTPResponse {
+      let more = "<IsTruncated>true</IsTruncated><NextPartNumberMarker>\(next)"
+      return answer(
+        200,
+        [:],
+        "<ListPartsResult>\(more)</NextPartNumberMarker></ListPartsResult>"
+      )
+    }
+    try later.ask("GET /b/k?max-parts=1000&uploadId=u%2F1", list(9999))
+    let second = "GET /b/k?max-parts=1000&part-number-marker=9999&uploadId=u%2F1"
+    try later.ask(second, list(10_000))
+    try later.ask(part(1), took(1))
+  }
+
   @Test("Another source is never completed with the parts of the first")
   func otherSource() throws {
     var talk = try begin()

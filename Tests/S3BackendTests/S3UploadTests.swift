@@ -93,7 +93,6 @@ struct S3UploadTests {
     talk.open(size: 0)
     #expect(try talk.ask("PUT /b/k", answer(200, ["ETag": "\"e\""])).body == [])
     talk.perform(.verifySource, .sourceVerified)
-    talk.perform(.verifySource, .sourceVerified)
     _ = try talk.result()
   }
 
