@@ -84,7 +84,6 @@ actor FeedSubscription: Subscription {
         let responses = try result.get()
         if isCheck {
           isInDoubt = false
-          failures = 0
           enter(.connected)
         }
         for response in responses {
@@ -92,6 +91,8 @@ actor FeedSubscription: Subscription {
             tell(.message(remote: remote, message))
           }
         }
+        // That all is in order says nothing of the questions that are held.
+        if !responses.isEmpty { failures = 0 }
       } catch {
         // Stopped because what is asked has changed.
         if error.code != .cancelled { await recover(from: error.during(.subscribe)) }

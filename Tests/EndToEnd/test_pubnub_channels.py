@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from pubnub_support import Chat, Emulator, Fault
 from sidecar import Sidecar
@@ -145,6 +147,23 @@ def test_it_reconnects_without_a_gap(chat: Chat, emulator: Emulator, fault: dict
         emulator.publish("ch", number)
     assert ferry.event("status")["state"] == "connected"
     assert [m["message"] for m in messages(ferry, 6)] == list(range(6))
+
+
+def test_polls_that_fail_are_asked_ever_less_often(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    polling(emulator)
+    # Polls fail, and the questions between them, whether all is in order, do not.
+    emulator.faults.append(Fault("subscribe", status=500))
+    emulator.faults += [Fault("subscribe", after=1, status=500) for _ in range(3)]
+    start = time.monotonic()
+    emulator.publish("ch", 1)
+    assert ferry.event("message")["message"] == 1
+    emulator.wait("subscribe", 2 + 2 * 4 + 1)
+    # At least a quarter of 1, 2, 4 and 8 seconds; without backing off at most 4 halves.
+    assert time.monotonic() - start >= 3.75
+    emulator.publish("ch", 2)
+    assert ferry.event("message")["message"] == 2
 
 
 def test_the_server_restarts(chat: Chat, emulator: Emulator) -> None:
