@@ -163,7 +163,7 @@ struct PubNubDownload: Backend {
       attempt { (run: inout Self) throws(TransferError) in try run.continued(response) }
     case (.targetFinished(let download), .finish): stage = .done(download)
     case (.interrupted, _): break
-    default: preconditionFailure("\(outcome) does not follow")
+    default: preconditionFailure("\(outcome.caseName) does not follow")
     }
   }
 
@@ -286,13 +286,16 @@ struct PubNubDownload: Backend {
         phase: .download
       )
     }
+    guard isDirect ? response.delivered > 0 : !response.body.isEmpty else {
+      throw Self.wrongRange
+    }
     hops = 0
+    asked = 0
     guard isDirect else {
       beginning = response.body
       stage = .write
       return
     }
-    guard response.delivered > 0 else { throw Self.wrongRange }
     done += response.delivered
   }
 

@@ -44,9 +44,15 @@ extension PubNubRemote {
     if let failed = members["error"], (try? failed.bool()) == true {
       throw error(response, doing: "give the channel's history")
     }
+    guard let channels = members["channels"], channels.kind == .object else {
+      throw TransferError(
+        .server,
+        "PubNub's answer names no channels; something between may have answered in its place."
+      )
+    }
     var entries: [JSONNode] = []
     // One channel was asked for; its name may come escaped.
-    members["channels"]?.forEachMember { _, list in
+    channels.forEachMember { _, list in
       entries = (try? list.elements()) ?? []
       return entries.isEmpty
     }

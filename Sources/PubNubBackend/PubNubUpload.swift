@@ -19,6 +19,8 @@ struct PubNubUpload: Backend {
   private var stored: SharedFile?
   /// What is stored and must not be announced.
   private var spoilt: SharedFile?
+  /// A moment before it was announced for the first time, by PubNub's clock, where that is known.
+  private var since: Timetoken?
   /// Places that were asked for.
   private var slots = 0
   /// Times that the announcement was sent.
@@ -32,7 +34,9 @@ struct PubNubUpload: Backend {
     case verify
     case remember
     /// Find out whether an announcement whose answer was lost has come about.
-    case find
+    ///
+    /// In a page of history, the first one or what is older than a moment.
+    case find(olderThan: Timetoken? = nil, page: Int = 1)
     case publish
     case done(Timetoken?)
     case failed(TransferError)
@@ -40,6 +44,10 @@ struct PubNubUpload: Backend {
 
   /// A place is good for a minute: one that expired on the way is asked for again so often.
   private static let maxSlots = 3
+  /// Pages of history that are looked through for an announcement.
+  private static let maxPages = 100
+  /// What PubNub's machines may differ by in their clocks.
+  private static let clockMarginMs: Int64 = 60_000
 
   init(_ send: SendFile, remote: PubNubRemote, cipher: ContentCipher?) {
     self.send = send
@@ -69,10 +77,10 @@ struct PubNubUpload: Backend {
       return .content(.verifySource)
     case .remember:
       return .content(.remember)
-    case .find:
+    case .find(let moment, _):
       return .http(
         HTTPExchange(
-          remote.historyRequest(channel: send.channel, limit: Rules.pageEntries),
+          remote.historyRequest(channel: send.channel, limit: Rules.pageEntries, start: moment),
           phase: .publish,
           tellsFailure: true
         )
@@ -137,8 +145,9 @@ struct PubNubUpload: Backend {
       spoilt = nil
       stage = .remember
     case (.remembered, .remember): stage = send.announces ? .publish : .done(nil)
-    case (.answered(_, let response), .find): stage = found(response) ?? .publish
-    case (.failed, .find): stage = .publish
+    case (.answered(_, let response), .find(let moment, let page)):
+      looked(response, olderThan: moment, page: page)
+    case (.failed(_, let error), .find): lookFailed(error)
     case (.answered(_, let response), .publish):
       do throws(TransferError) {
         stage = .done(try remote.timetoken(response))
@@ -146,13 +155,13 @@ struct PubNubUpload: Backend {
         publishFailed(error)
       }
     case (.failed(_, let error), .publish): publishFailed(error)
-    case (.interrupted, .publish): stage = .find
+    case (.interrupted, .publish): stage = .find()
     case (.interrupted, .upload):
       // It may be of another minute when this goes on.
       stage = .slot
       slots = 0
     case (.interrupted, .slot), (.interrupted, .find): break
-    default: preconditionFailure("\(outcome) does not follow")
+    default: preconditionFailure("\(outcome.caseName) does not follow")
     }
   }
 
@@ -189,6 +198,9 @@ struct PubNubUpload: Backend {
         throw Self.slotRefused(remote.error(response, doing: "give a place for the file"))
       }
       stage = .upload(try UploadSlot(response))
+      since = response.header("Date").flatMap(HTTPDate.milliseconds).map {
+        Timetoken(($0 - Self.clockMarginMs) * 10_000)
+      }
     } catch {
       stage = .failed(error.during(.prepare))
     }
@@ -245,20 +257,40 @@ struct PubNubUpload: Backend {
     }
     // What was refused for its pace, or never left here, was not taken; anything else may have been.
     let isSure = error.code == .rateLimited || error.mayHaveArrived == false
-    stage = isSure || !send.announcement.store ? .publish : .find
+    stage = isSure || !send.announcement.store ? .publish : .find()
   }
 
-  /// Whether the file was announced already, as far as history tells.
-  private func found(_ response: HTTPResponse) -> Stage? {
-    guard
-      let page = try? remote.page(
+  /// Whether the file was announced already: it is in this page of history, may be in the one
+  /// before, or was not.
+  private mutating func looked(_ response: HTTPResponse, olderThan moment: Timetoken?, page: Int) {
+    do throws(TransferError) {
+      let found = try remote.page(
         response,
         channel: send.channel,
         cipher: cipher,
         nowMs: remote.lastNowMs
       )
-    else { return nil }
-    return page.messages.first { $0.file?.id == stored?.id }.map { .done($0.timetoken) }
+      if let message = found.messages.first(where: { $0.file?.id == stored?.id }) {
+        stage = .done(message.timetoken)
+      } else if let more = found.more, page < Self.maxPages, moment.map({ more < $0 }) ?? true,
+        since.map({ more > $0 }) ?? true
+      {
+        stage = .find(olderThan: more, page: page + 1)
+      } else {
+        stage = .publish
+      }
+    } catch {
+      lookFailed(error)
+    }
+  }
+
+  /// Where history will not say for good, it is announced again; otherwise nothing is done that
+  /// may be too much, and history asked again by a retry.
+  private mutating func lookFailed(_ error: TransferError) {
+    switch error.code {
+    case .permissionDenied, .unsupported: stage = .publish
+    default: stage = .failed(error.during(.publish))
+    }
   }
 
   var settled: Int64 {
@@ -288,7 +320,7 @@ struct PubNubUpload: Backend {
 
   private var announced: Stage {
     guard send.announces else { return .done(nil) }
-    return send.announcement.store ? .find : .publish
+    return send.announcement.store ? .find() : .publish
   }
 }
 
@@ -303,6 +335,7 @@ extension PubNubUpload {
     writer.field("size", stored.size)
     writer.field("storedSize", storedSize)
     writer.field("sha256", stored.sha256)
+    writer.field("since", since?.description)
     writer.endObject()
     return writer.take()
   }
@@ -318,6 +351,7 @@ extension PubNubUpload {
       contentType: send.contentType,
       sha256: members.string("sha256")
     )
+    since = members.timetoken("since")
     size = members.int("size") ?? 0
     storedSize = members.int("storedSize") ?? size
     stage = announced

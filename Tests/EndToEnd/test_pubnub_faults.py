@@ -105,6 +105,20 @@ def test_an_announcement_whose_answer_was_lost_is_not_made_twice(
     assert sent["timetoken"] == str(emulator.channels.messages[-1].tt)
 
 
+def test_nothing_is_announced_while_history_fails(chat: Chat, emulator: Emulator) -> None:
+    emulator.faults.append(Fault("publish", times=1, drop="after"))
+    emulator.faults.append(Fault("history", times=1, status=500))
+    ferry = chat(retries=0)
+    error = ferry.error("file/send", channel="ch", name="n", text="x", transferId="t")
+    assert error.code == "ERR_PUBLISH_FAILED" and error.data["retryable"]
+    assert error.data["cause"] == {"code": "ERR_SERVER", "httpStatus": 500}
+    assert announced(emulator) == [error.data["id"]]
+    ferry.event("failure", transferId="t")
+    ferry.call("transfer/retry", transferId="t")
+    ferry.event("uploaded", transferId="t")
+    assert announced(emulator) == [error.data["id"]]
+
+
 @pytest.mark.parametrize("crypto", [None, {"cipherKey": "enigma"}])
 def test_what_is_stored_and_not_announced(
     chat: Chat, emulator: Emulator, crypto: dict | None
@@ -166,6 +180,29 @@ def test_killed_after_publish_was_taken(chat: Chat, emulator: Emulator) -> None:
     later.call("transfer/resume", transferId="t")
     done = later.event("uploaded", transferId="t")
     assert announced(emulator) == [done["file"]["id"]]
+
+
+def test_killed_after_publish_and_many_messages_later(chat: Chat, emulator: Emulator) -> None:
+    for number in range(300):
+        emulator.publish("ch", number)
+    # Of long before, so that nobody needs to look at them.
+    for message in emulator.channels.messages[:200]:
+        message.tt -= 3600 * 10_000_000
+    emulator.faults.append(Fault("publish", times=1, drop="after"))
+    emulator.faults.append(Fault("history", times=1, delay=TIMEOUT))
+    ferry = chat()
+    ferry.call("file/send", channel="ch", name="n", text="x", transferId="t", detach=True)
+    emulator.wait("history")
+    ferry.kill()
+    [file_id] = announced(emulator)
+    for number in range(250):
+        emulator.publish("ch", number)
+    later = chat()
+    later.call("transfer/resume", transferId="t")
+    later.event("uploaded", transferId="t")
+    assert announced(emulator) == [file_id]
+    # One was cut short by the kill; the file is in the third page after it.
+    assert len(emulator.requests("history")) == 4
 
 
 def test_killed_during_the_upload(chat: Chat, emulator: Emulator) -> None:

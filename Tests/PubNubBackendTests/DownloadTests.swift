@@ -218,6 +218,44 @@ struct DownloadTests {
     #expect(download.next().error?.code == .permissionDenied)
   }
 
+  @Test("URLs may expire any number of times while bytes come")
+  func expiryOfMany() throws {
+    var download = try begun()
+    _ = download.next()
+    download.receive(.answered(id: 0, partial(0..<MiB, of: 1 << 30)))
+    download.receive(.targetOpened(isKept: false))
+    download.receive(.written)
+    download.receive(.remembered)
+    let xml = "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>"
+    for piece in 0..<6 {
+      _ = download.next()
+      download.receive(.answered(id: 0, answer(xml, 403)))
+      #expect(download.next().error == nil)
+      download.receive(.answered(id: 0, Self.redirect))
+      _ = download.next()
+      let start = MiB + Int64(piece) * 8 * MiB
+      download.receive(
+        .answered(id: 0, partial(start..<start + 8 * MiB, of: 1 << 30, delivered: true))
+      )
+      #expect(download.settled == start + 8 * MiB)
+    }
+  }
+
+  @Test("Ranges without bytes end it, wherever they go", arguments: [true, false])
+  func noBytes(_ isFile: Bool) throws {
+    var download = try begun(target: isFile ? .temporary : .stream)
+    _ = download.next()
+    download.receive(.answered(id: 0, partial(0..<MiB, of: 2 * MiB)))
+    download.receive(.targetOpened(isKept: false))
+    download.receive(.written)
+    if isFile { download.receive(.remembered) }
+    _ = download.next()
+    var empty = partial(MiB..<2 * MiB, of: 2 * MiB)
+    empty.body = []
+    download.receive(.answered(id: 0, empty))
+    #expect(download.next().error?.code == .server)
+  }
+
   @Test("Refusals of PubNub and of the storage keep their words")
   func refusals() throws {
     var download = try remote().download(downloadSpec())

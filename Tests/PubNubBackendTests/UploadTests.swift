@@ -99,6 +99,13 @@ struct UploadTests {
     )
   }
 
+  @Test("Of an outcome that does not follow, nothing but its case is told")
+  func caseNames() {
+    #expect(StepOutcome.answered(id: 0, slotAnswer).caseName == "answered")
+    #expect(StepOutcome.failed(id: 0, TransferError(.network, "secret")).caseName == "failed")
+    #expect(StepOutcome.remembered.caseName == "remembered")
+  }
+
   @Test("Any 2xx is a success", arguments: [200, 201, 204])
   func success(_ status: Int) throws {
     var upload = try begun()
@@ -263,7 +270,7 @@ struct UploadTests {
     #expect(shared.timetoken == Timetoken(99))
   }
 
-  @Test("It is made again where it is not there, or nobody can say", arguments: [0, 1, 2])
+  @Test("It is made again where it is not there, or history is not for us", arguments: [0, 1, 2])
   func again(_ how: Int) throws {
     var upload = try stored()
     _ = upload.next()
@@ -272,7 +279,7 @@ struct UploadTests {
     switch how {
     case 0: upload.receive(.answered(id: 0, answer(#"{"channels":{}}"#)))
     case 1: upload.receive(.answered(id: 0, answer("{}", 403)))
-    default: upload.receive(.failed(id: 0, TransferError(.network, "gone")))
+    default: upload.receive(.answered(id: 0, answer("{}", 402)))
     }
     guard case .http(let exchange) = upload.next() else {
       Issue.record("not announced again")
@@ -281,6 +288,85 @@ struct UploadTests {
     #expect(exchange.request.path.contains("publish-file"))
     #expect(exchange.delay == .milliseconds(250))
     #expect(exchange.tellsFailure)
+  }
+
+  @Test(
+    "While history fails, nothing is announced",
+    arguments: [
+      .failed(id: 0, TransferError(.network, "gone")),
+      .failed(id: 0, TransferError(.server, "no")), .answered(id: 0, answer("<html>")),
+      .answered(id: 0, answer("[1]")), .answered(id: 0, answer(#"{"t":{}}"#)),
+      .answered(id: 0, answer(#"{"error":true,"channels":{}}"#)),
+    ] as [StepOutcome]
+  )
+  func historyFails(_ outcome: StepOutcome) throws {
+    let remote = remote()
+    var upload = try stored(remote)
+    _ = upload.next()
+    upload.receive(.failed(id: 0, TransferError(.network, "gone")))
+    _ = upload.next()
+    upload.receive(outcome)
+    let error = try #require(upload.next().error)
+    #expect(error.isRetryable)
+    #expect(error.phase == .publish)
+    #expect(upload.unannounced?.id == "f1")
+    upload.restart()
+    #expect(upload.next().request == remote.historyRequest(channel: "ch", limit: 100))
+  }
+
+  private static func page(before more: Int64) -> HTTPResponse {
+    answer(#"{"channels":{"ch":[]},"more":{"start":"\#(more)"}}"#)
+  }
+
+  @Test("It is looked for in pages back to before it was made, by a later process too")
+  func pages() throws {
+    let remote = remote()
+    var first = try remote.upload(sendSpec())
+    _ = first.next()
+    first.receive(.sourceOpened(content))
+    _ = first.next()
+    var slot = slotAnswer
+    slot.headers = [HTTPHeader("Date", "Mon, 05 May 2025 17:26:44 GMT")]
+    first.receive(.answered(id: 0, slot))
+    _ = first.next()
+    first.receive(.answered(id: 0, Self.stored))
+    first.receive(.sourceVerified)
+    let checkpoint = try #require(first.checkpoint)
+    // A minute before.
+    let since: Int64 = 17_464_659_440_000_000
+    for (last, isFound) in [(since + 1, true), (since, false), (since - 1, false)] {
+      var upload = try remote.upload(sendSpec())
+      upload.recover(checkpoint)
+      _ = upload.next()
+      upload.receive(.answered(id: 0, Self.page(before: since + 9)))
+      #expect(
+        upload.next().request
+          == remote.historyRequest(channel: "ch", limit: 100, start: Timetoken(since + 9))
+      )
+      upload.receive(.answered(id: 0, Self.page(before: last)))
+      #expect(upload.next().request?.path.contains("publish-file") != isFound)
+      guard isFound else { continue }
+      upload.receive(.answered(id: 0, answer(Self.history)))
+      guard case .done = upload.next() else {
+        Issue.record("not found")
+        return
+      }
+    }
+  }
+
+  @Test("Pages of history are bounded, and must lead back")
+  func pageBounds() throws {
+    for (step, count) in [(Int64(1), 100), (0, 2), (-1, 2)] {
+      var upload = try stored()
+      _ = upload.next()
+      upload.receive(.interrupted(id: 0))
+      var pages = 0
+      while let request = upload.next().request, request.path.contains("/history/"), pages < 200 {
+        pages += 1
+        upload.receive(.answered(id: 0, Self.page(before: 1_000_000 - Int64(pages) * step)))
+      }
+      #expect(pages == count)
+    }
   }
 
   @Test("Announcing is tried as often as the configuration says", arguments: [1, 2, 5])
