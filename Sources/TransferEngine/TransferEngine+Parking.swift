@@ -235,6 +235,6 @@ extension TransferRecord {
   /// Whether the journal's row, and what an `Entry` has, is all there is to it.
   fileprivate var isParkable: Bool {
     machine.state == .queued(attempt: 1, begun: false) && waiters.count <= 1 && pipe == nil
-      && kept == nil && run == nil
+      && kept == nil && run == nil && !spec.hasCipherKey
   }
 }

@@ -54,6 +54,15 @@ package struct TransferSpec: Sendable {
     }
   }
 
+  /// Whether it came with a key of its own, which is never written down.
+  package var hasCipherKey: Bool {
+    switch operation {
+    case .sendFile(let send): send.announcement.cipherKey != nil
+    case .downloadFile(let download): download.cipherKey != nil
+    case .putObject, .getObject: false
+    }
+  }
+
   /// Whether the host sets its pace.
   package var isStream: Bool { source?.isStream ?? (target == .stream) }
 

@@ -390,3 +390,17 @@ def test_hash_of_channels_is_the_services(emulator: Emulator) -> None:
         "0MR1-z2w0nSJYxwEy74p5QjV85TmgNBKPrV71t55NT0"
     )
     assert hashlib.sha256(b"files_asyncio_ch").digest()
+
+
+def test_a_key_per_request_is_kept_while_a_long_queue_waits(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    emulator.faults.append(Fault("slot", times=4, delay=0.5))
+    sends = [
+        ferry.start("file/send", channel="c", name=f"{n}.txt", text=f"hello {n}", cipherKey="own")
+        for n in range(120)
+    ]
+    for send in sends:
+        ferry.result(send)
+    blobs = emulator.storage.blobs.values()
+    assert len(blobs) == 120
+    assert not any(b"hello" in blob.body for blob in blobs)
