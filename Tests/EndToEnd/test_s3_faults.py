@@ -193,6 +193,25 @@ def test_a_completion_of_status_200_is_not_believed(
     assert len(server.lines("POST")) == 3
 
 
+def test_a_source_that_changes_while_it_is_put_is_no_success(
+    ferry: Sidecar, server: S3Server
+) -> None:
+    source = ferry.work / "k"
+    source.write_bytes(b"before")
+    server.fault(method="PUT", before=lambda: source.write_bytes(b"behind") and None)
+    error = ferry.error("object/put", ref="k", path="k")
+    assert error.code == "ERR_FILE_CHANGED"
+    ferry.call("object/put", ref="k", path="k")
+    assert server.bucket.objects["k"].content == b"behind"
+
+
+def test_an_object_that_looks_like_an_error_is_an_object(ferry: Sidecar) -> None:
+    text = "<Error><Code>NoSuchKey</Code></Error>"
+    ferry.call("object/put", ref="k", text=text)
+    reply = ferry.call("object/get", ref="k", target={"inline": True})
+    assert base64.b64decode(reply["data"]) == text.encode()
+
+
 def test_a_lost_answer_to_a_conditional_put_is_settled(ferry: Sidecar, server: S3Server) -> None:
     server.fault(method="PUT", drop_after=True)
     ferry.call("object/put", ref="k", text="mine", ifNoneMatch="*")
