@@ -15,6 +15,9 @@ package protocol HTTPRemote: Sendable {
   /// Takes new credentials for every request from now on.
   func replaceCredentials(by credentials: RemoteCredentials) throws(TransferError)
 
+  /// Asks whether the remote can be used from here; what is worth knowing of it, for people.
+  func examine(nowMs: Int64) throws(TransferError) -> RemoteCall<String>
+
   /// The conversation of an upload.
   func upload(_ spec: TransferSpec) throws(TransferError) -> any Backend
   /// The conversation of a download.
@@ -184,6 +187,9 @@ extension HTTPRemote {
   package func replaceCredentials(by credentials: RemoteCredentials) throws(TransferError) {
     throw unsupported("take credentials")
   }
+
+  /// Asks nothing: only use can tell.
+  package func examine(nowMs: Int64) throws(TransferError) -> RemoteCall<String> { .done("") }
 
   /// Refused.
   package func upload(_ spec: TransferSpec) throws(TransferError) -> any Backend {

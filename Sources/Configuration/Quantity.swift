@@ -8,7 +8,7 @@ enum Quantity {
   /// Milliseconds per unit of time; a number alone is refused, since seconds and milliseconds
   /// are both common elsewhere.
   static let times: KeyValuePairs<String, Int64> = [
-    "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000,
+    "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
   ]
 
   /// A size in bytes; nil where the text is none or does not fit.

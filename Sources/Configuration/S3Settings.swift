@@ -28,6 +28,8 @@ package struct S3Settings: Sendable, Equatable {
   package var pollIntervalMs: Int64 = 5000
   /// How late a message may become visible and still be told, in milliseconds.
   package var settleWindowMs: Int64 = 120_000
+  /// How long an upload may be interrupted before what is stored of it is removed, in milliseconds.
+  package var abandonAfterMs: Int64 = 7 * 86_400_000
   /// What all remotes over HTTP can be told.
   package var http: HTTPSettings
 
@@ -119,6 +121,9 @@ extension S3Settings {
     settleWindowMs =
       try fields.time("settleWindow", in: 10_000...3_600_000, "a time from 10s to 1h")
       ?? settleWindowMs
+    abandonAfterMs =
+      try fields.time("abandonAfter", in: 3_600_000...31_536_000_000, "a time from 1h to 365d")
+      ?? abandonAfterMs
     http = try HTTPSettings(&fields)
     switch provider {
     case .auto, .aws: break

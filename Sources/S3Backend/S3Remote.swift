@@ -283,6 +283,10 @@ extension S3Remote {
   /// When an answer last came, by the server's clock as far as it is known.
   var serverNowMs: Int64 { state.withLock { $0.nowMs + $0.dateOffsetMs } }
 
+  /// What to add to this machine's clock to get the server's, in milliseconds; 0 where they agree
+  /// as far as an answer can tell.
+  var clockOffset: Int64 { state.withLock { $0.dateOffsetMs } }
+
   /// A moment for a message: by the server's clock, so that those of all writers are comparable,
   /// and later than any before it from here, unless those were of a clock that was wrong.
   func nextTimetoken() -> Timetoken {

@@ -6,12 +6,14 @@ internal import TransferModel
 /// `ferry doctor`: whether everything the configuration names can be used from here.
 package struct Doctor {
   private let configuration: Configuration
+  private let remotes: Remotes
   /// As wide as the longest name.
   private let width: Int
 
   /// Examines a configuration that is valid as such.
   package init(configuration: Configuration) {
     self.configuration = configuration
+    remotes = Remotes(configuration: configuration)
     let names =
       configuration.remotes.map { "remote \($0.name)" } + ["configuration", "limits.roots"]
     width = names.map(\.count).max() ?? 0
@@ -27,9 +29,9 @@ package struct Doctor {
         case .local(let root):
           isWell = check("remote \(remote.name)", folder: root) && isWell
         case .s3(let settings):
-          tell("remote \(remote.name)", settings.place)
+          try examine(remote.name, at: settings.place)
         case .pubnub(let settings):
-          tell("remote \(remote.name)", settings.place)
+          try examine(remote.name, at: settings.place)
         }
       } catch {
         isWell = tell("remote \(remote.name)", fault: error.message)
@@ -40,6 +42,12 @@ package struct Doctor {
       isWell = tell("limits.roots", fault: "\(root): \(reason()); nothing in it can be sent")
     }
     return isWell
+  }
+
+  /// Asks a remote over HTTP whether it can be used.
+  private func examine(_ name: String, at place: String) throws(TransferError) {
+    let note = try remotes.examine(name)
+    tell("remote \(name)", note.isEmpty ? place : "\(place), \(note)")
   }
 
   /// Whether a folder can be used, or made: what is made to see that is removed again.

@@ -94,6 +94,15 @@ package final class Remotes: Sendable {
     }
   }
 
+  /// How long an upload may be interrupted before it is given up, in milliseconds; not there where
+  /// what is half-made costs nobody anything.
+  var patienceWithUploads: [String: Int64] {
+    configuration.remotes.reduce(into: [:]) { patience, remote in
+      guard case .s3(let settings) = try? remote.resolve() else { return }
+      patience[remote.name] = settings.abandonAfterMs
+    }
+  }
+
   private func link(
     to http: any HTTPRemote,
     _ settings: HTTPSettings,

@@ -18,11 +18,12 @@ extension TransferEngine {
 
   /// Takes up what earlier processes of the same state left, beside what is known already.
   package func restore() async {
+    let patience = remotes.patienceWithUploads
     var cursor = JournalCursor.start
     while true {
       let page = await journal.page(after: cursor, limit: 500)
       state.withLock { state in
-        for row in page.rows { restore(row, &state) }
+        for row in page.rows { restore(row, patience, &state) }
       }
       guard let next = page.next else { break }
       cursor = next
@@ -32,7 +33,14 @@ extension TransferEngine {
   }
 
   /// Puts a row of an earlier process among the transfers.
-  private func restore(_ row: JournalRow, _ state: inout EngineState) {
+  ///
+  /// An upload that waits for longer than its remote's patience is cancelled, since its parts are
+  /// stored, and paid for, until somebody removes them.
+  private func restore(
+    _ row: JournalRow,
+    _ patience: [String: Int64],
+    _ state: inout EngineState
+  ) {
     // A remote that this configuration lacks may be there again in the next one.
     guard state.records[row.id] == nil, !state.shelf.contains(row.id),
       (try? remotes.limits(of: row.remote)) != nil
@@ -49,7 +57,15 @@ extension TransferEngine {
       return shelve(record, as: file, &state)
     }
     state.records[row.id] = record
-    if record.machine.visible.isSettled { letGo(state.remember(settled: row.id, as: nil), &state) }
+    if record.machine.visible.isSettled {
+      letGo(state.remember(settled: row.id, as: nil), &state)
+    } else if row.direction == .upload, let patience = patience[row.remote],
+      record.machine.visible == .interrupted, row.updatedMs < RemoteLink.nowMs - patience
+    {
+      record.isAbandoned = true
+      transition(&record, &state) { $0.cancel() }
+      state.records[row.id] = record
+    }
   }
 
   /// The transfer of a row, as an earlier process left it.

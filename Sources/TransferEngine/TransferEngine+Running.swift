@@ -172,8 +172,13 @@ extension TransferEngine {
       state.queue.remove(record)
       let announces = record.spec.announces
       record.error =
-        record.isSuspended
-        ? .suspended(announces: announces) : .cancelled(announces: announces)
+        if record.isSuspended {
+          .suspended(announces: announces)
+        } else if record.isAbandoned {
+          .abandoned(announces: announces)
+        } else {
+          .cancelled(announces: announces)
+        }
     }
     if let error = record.error { record.pipe?.fail(error) }
     // An earlier process had all of it; what this host has written since nobody reads.
@@ -260,6 +265,15 @@ extension TransferError {
   fileprivate static func cancelled(announces: Bool) -> TransferError {
     var error = TransferError(.cancelled, "The transfer was cancelled.")
     error.fileUploaded = announces ? false : nil
+    return error
+  }
+
+  /// An earlier process left it, and nobody has gone on with it since.
+  fileprivate static func abandoned(announces: Bool) -> TransferError {
+    var error = cancelled(announces: announces)
+    error.message =
+      "The upload was interrupted longer ago than its remote's abandonAfter, so what was stored of "
+      + "it was removed; send it again."
     return error
   }
 

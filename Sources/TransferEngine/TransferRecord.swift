@@ -31,6 +31,8 @@ struct TransferRecord {
   var isEnding = false
   /// Whether it ended for this process only.
   var isSuspended = false
+  /// Whether nobody has gone on with it for so long that nobody will.
+  var isAbandoned = false
   var result: TransferResult?
   var error: TransferError?
 

@@ -107,7 +107,7 @@ struct BadDocument: Sendable, CustomTestStringConvertible {
     ),
     .init("limits:\n  stallTimeout: 99ms", "2:17", "from 100ms to 24h", schemaRefuses: false),
     .init("limits:\n  stallTimeout: 25h", "2:17", "from 100ms to 24h", schemaRefuses: false),
-    .init("limits:\n  stallTimeout: 1d", "2:17", "not \"1d\""),
+    .init("limits:\n  stallTimeout: 1w", "2:17", "not \"1w\""),
     .init("limits: {maxFileSize: 0}", "1:23", "a size above 0"),
     .init("limits: {maxFileSize: -1}", "1:23", "not \"-1\""),
     .init("limits: {maxFileSize: 5 MX}", "1:23", "such as 5 MiB (2^20) or 5 MB (10^6)"),

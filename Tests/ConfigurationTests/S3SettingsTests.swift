@@ -26,6 +26,7 @@ struct S3SettingsTests {
           partSize: 16 MiB
           pollInterval: 1m
           settleWindow: 1h
+          abandonAfter: 1.5d
           caFile: ~/ca.pem
           proxy: "http://user:${KEY}@proxy:3128"
           retries: 7
@@ -48,6 +49,7 @@ struct S3SettingsTests {
     expected.partSize = 16 << 20
     expected.pollIntervalMs = 60_000
     expected.settleWindowMs = 3_600_000
+    expected.abandonAfterMs = 129_600_000
     expected.http.caFile = "/home/ada/ca.pem"
     expected.http.proxy = .url(Secret("http://user:hunter2@proxy:3128"))
     expected.http.retries = 7
