@@ -182,6 +182,12 @@ let package = Package(
       swiftSettings: common
     ),
 
+    .testTarget(
+      name: "SharingTests",
+      dependencies: ["Sharing", "TransferModel"],
+      swiftSettings: common
+    ),
+
     // 7: the protocol's methods
     .target(
       name: "SidecarServer",

@@ -365,8 +365,11 @@ def test_retry_during_the_drain(ferry: Sidecar) -> None:
     close(ferry, slow)
     done = ferry.event("complete")
     assert done["counts"] == {"successful": 1, "rejected": 0, "failed": 1}
-    assert ferry.call("transfer/retry", transferId=failed)["state"] in ("queued", "running")
+    assert ferry.call("transfer/retry", transferId=failed) == {"state": "queued"}
+    assert ferry.event("started", fileId="failing")["attempt"] == 3
     assert ferry.event("complete")["counts"] == done["counts"], "each drain is told"
+    attempts = [m["params"] for m in ferry.received if m.get("method") == "started"]
+    assert max(a["attempt"] for a in attempts) == 3
 
 
 # Sending
@@ -442,6 +445,36 @@ def server() -> Iterator[S3Server]:
     with S3Server() as running:
         yield running
         assert running.violations == []
+
+
+def test_a_channel_of_a_bucket(spawn: Spawn, server: S3Server) -> None:
+    ferry = on_s3(spawn, server)
+    make(ferry)
+    upload(ferry, text("1"), text("2"), text("3"))
+    assert "timetoken" not in ferry.event("uploaded", fileId="1")["file"]
+    assert ferry.event("complete")["counts"]["successful"] == 3
+    assert ferry.call("channel/history", channel="room")["messages"] == []
+    [message] = ferry.call("batch/send", batchId="b", fileIds=["2"], caption="c")["messages"]
+    [told] = ferry.call("channel/history", channel="room")["messages"]
+    assert (told["file"]["name"], told["message"]) == ("2.txt", {"text": "c"})
+    assert ferry.call("message/get", messageId=message["id"])["file"]["name"] == "2.txt"
+    ferry.call("batch/remove", batchId="b", fileId="1")
+    ferry.call("batch/clear", batchId="b")
+    wait_until_stored(ferry, ["2.txt"])
+
+
+def test_pubnub(chat: Any) -> None:
+    ferry = chat()
+    make(ferry)
+    upload(ferry, text("1"), text("2"))
+    assert ferry.event("complete")["counts"]["successful"] == 2
+    assert ferry.call("channel/history", channel="room")["messages"] == []
+    sent = ferry.call("batch/send", batchId="b", fileIds=["1"], caption="c")["messages"]
+    assert len(sent) == 1
+    [told] = ferry.call("channel/history", channel="room")["messages"]
+    assert (told["file"]["name"], told["message"]) == ("1.txt", {"text": "c"})
+    ferry.call("batch/remove", batchId="b", fileId="2")
+    wait_until_stored(ferry, ["1.txt"])
 
 
 def on_s3(spawn: Spawn, server: S3Server, **limits: Any) -> Sidecar:

@@ -33,6 +33,30 @@ struct AdmissionQueueTests {
     #expect(Self.admitted(&queue) == ["c"])
   }
 
+  @Test("A batch is first in, first out over both classes, within its slots and those there are")
+  func batches() throws {
+    var queue = AdmissionQueue(concurrency: 3)
+    queue.set(slots: 2, ofBatch: "b", on: "r")
+    let waiting: [(String, AdmissionQueue.Size)] = [
+      ("b1", .small), ("b2", .large), ("b3", .small), ("b4", .small),
+    ]
+    for (name, size) in waiting {
+      queue.enqueue(try Self.id(name), remote: "r", batch: "b", size: size, concurrency: 64)
+    }
+    for name in ["s1", "s2"] {
+      queue.enqueue(try Self.id(name), remote: "r", size: .small, concurrency: 64)
+    }
+    #expect(Self.admitted(&queue) == ["b1", "s1", "b2"])
+    queue.release(remote: "r", batch: "b", size: .small)
+    #expect(Self.admitted(&queue) == ["s2"], "they take turns")
+    queue.release(remote: "r", size: .small)
+    #expect(Self.admitted(&queue) == ["b3"])
+    queue.release(remote: "r", size: .small)
+    #expect(Self.admitted(&queue).isEmpty, "the batch has its two slots")
+    queue.set(slots: 3, ofBatch: "b", on: "r")
+    #expect(Self.admitted(&queue) == ["b4"])
+  }
+
   @Test("Remotes take turns")
   func turns() throws {
     var queue = try Self.queue(

@@ -25,6 +25,7 @@ struct TransferResume: TransferAction {
       try server.engine.snapshot(of: id).state == .interrupted
     {
       _ = try server.sharing.batches.retry(file.file, in: file.batch)
+      return .queued
     }
     return try server.engine.resume(id)
   }
@@ -53,7 +54,8 @@ struct TransferRetry: TransferAction {
   func act(on id: TransferID) throws(TransferError) -> TransferState {
     // The batch is no longer complete.
     if let file = try server.batchFile(of: id) {
-      _ = try server.sharing.batches.retry(file.file, in: file.batch)
+      let count = try server.sharing.batches.retry(file.file, in: file.batch)
+      return count > 0 ? .queued : try server.engine.snapshot(of: id).state
     }
     return try server.engine.retry(id)
   }

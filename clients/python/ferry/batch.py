@@ -58,7 +58,6 @@ class Batch:
         self.files: Dict[str, BatchFile] = {}
         self._listeners: Dict[str, List[Callable[[Any], Any]]] = {}
         self._unsent: List[Dict[str, Any]] = []
-        self._calls = 0
         self._latest: Optional[Complete] = None
         self._idle = asyncio.Event()
 
@@ -296,8 +295,8 @@ class Batch:
                 told.append(call)
         for call in [*told, *self._listeners.get("complete", [])]:
             self._call(call, complete)
-        # Of a call that is on its way the sidecar knew nothing.
-        if not self._unsent and not self._calls and not self._has_live():
+        # Of files that are on their way the sidecar knew nothing.
+        if not self._has_live():
             self._idle.set()
 
     def _has_live(self) -> bool:
@@ -331,13 +330,12 @@ class Batch:
         files = [self.files[item["fileId"]] for item in items if item["fileId"] in self.files]
 
         def answered(reply: "asyncio.Future[Any]") -> None:
-            self._calls -= 1
             error = reply.exception()
             if error is None:
                 return
             for file in files:
                 file.fail(error if isinstance(error, FerryError) else removed())
-            if not self._calls and not self._has_live():
+            if not self._has_live():
                 self._idle.set()
 
         try:
@@ -348,7 +346,6 @@ class Batch:
                 file.fail(error)
             self._idle.set()
             return
-        self._calls += 1
         call.future.add_done_callback(answered)
 
     async def _retry(self, file_id: Optional[str]) -> int:

@@ -1,4 +1,4 @@
-"""Progress for people: a bar that is drawn over itself on a terminal, plain lines elsewhere."""
+"""Progress for people: bars that are drawn over themselves on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from .events import Event, Progress
 
 BAR_CELLS = 24
 """The widest bar, in terminal cells."""
+
+MOST_BARS = 8
+"""Of so many files at most a bar is drawn at the same time."""
 
 
 def printable(text: str) -> str:
@@ -60,7 +63,7 @@ def _cells(character: str) -> int:
 
 
 class Display:
-    """Shows transfers on a stream; several are added up into one bar.
+    """Shows transfers on a stream: a bar for each that moves and, of several, one for all.
 
     Where the stream is no terminal, each gets a line of its own every `plain_interval` seconds.
     """
@@ -74,7 +77,7 @@ class Display:
         self._latest: Dict[str, Progress] = {}
         self._labels: Dict[str, str] = {}
         self._shown: Dict[str, float] = {}
-        self._drawn = False
+        self._drawn = 0
 
     def add(self, transfer_id: str, label: str) -> None:
         """Names a transfer."""
@@ -102,27 +105,35 @@ class Display:
         self._stream.flush()
 
     def clear(self) -> None:
-        """Takes the bar away."""
+        """Takes the bars away."""
         if self._drawn:
-            self._stream.write("\r\x1b[K")
+            self._stream.write("\r\x1b[K" + "\x1b[A\x1b[K" * (self._drawn - 1))
             self._stream.flush()
-            self._drawn = False
+            self._drawn = 0
 
     def _draw(self) -> None:
-        columns = _columns(self._stream)
         events = list(self._latest.values())
-        figures = _figures(events)
-        name = f"{len(self._labels)} files"
         if len(self._labels) == 1:
-            name = next(iter(self._labels.values()))
+            self._paint([self._row(next(iter(self._labels.values())), events)])
+            return
+        moving = [event for event in events if event.loaded != event.total][-MOST_BARS:]
+        rows = [self._row(self._labels[event.transfer_id], [event]) for event in moving]
+        self._paint([*rows, self._row(f"{len(self._labels)} files", events)])
+
+    def _paint(self, rows: "list[str]") -> None:
+        up = "\x1b[A\x1b[K" * (self._drawn - 1)
+        self._stream.write("\r" + ("\x1b[K" + up if up else "") + "\n".join(rows) + "\x1b[K")
+        self._stream.flush()
+        self._drawn = len(rows)
+
+    def _row(self, name: str, events: "list[Progress]") -> str:
+        columns = _columns(self._stream)
+        figures = _figures(events)
         room = columns - 1 - width(figures) - 2
         bar_cells = min(BAR_CELLS, room // 2)
         bar = self._bar(_share(events), bar_cells) + " " if bar_cells >= 6 else ""
         label = clip(name, max(0, room - width(bar) - 1))
-        text = clip(f"{label} {bar}{figures}", max(1, columns - 1))
-        self._stream.write("\r" + text + "\x1b[K")
-        self._stream.flush()
-        self._drawn = True
+        return clip(f"{label} {bar}{figures}", max(1, columns - 1))
 
     def _bar(self, share: Optional[float], cells: int) -> str:
         full, rest = ("█", "░") if self._unicode else ("#", "-")

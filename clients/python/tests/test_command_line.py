@@ -265,9 +265,15 @@ def test_several_transfers_add_up(monkeypatch):
     display.add("b", "two")
     display.take(progress("a", 1 << 20, 1 << 20))
     display.take(progress("b", 1 << 20, 3 << 20))
-    last = display._stream.getvalue().split("\r")[-1]
-    assert last.startswith("2 files ")
-    assert " 50%  2.0 MiB  1.0 MiB/s  eta 0:02" in last
+    display.take(progress("a", 1 << 19, 1 << 20))
+    display.take(progress("b", 3 << 19, 3 << 20))
+    one, two, both = display._stream.getvalue().split("\r")[-1].split("\n")
+    assert "one " in one and " 50%  512.0 KiB" in one
+    assert two.startswith("two ") and " 50%  1.5 MiB" in two
+    assert both.startswith("2 files ")
+    assert " 50%  2.0 MiB  2.0 MiB/s  eta 0:01" in both
+    display.clear()
+    assert display._stream.getvalue().endswith("\r\x1b[K" + "\x1b[A\x1b[K" * 2)
 
 
 def test_elsewhere_there_are_plain_lines_now_and_then(monkeypatch):

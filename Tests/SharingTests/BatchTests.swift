@@ -1,0 +1,201 @@
+import Testing
+import TransferModel
+
+@testable import Sharing
+
+@Suite("What a batch decides")
+struct BatchTests {
+  static func batch(retries: Int = 0) -> Batch {
+    Batch(
+      BatchSettings(
+        id: "b",
+        remote: "r",
+        destination: .channel("c"),
+        pace: .init(concurrency: 1, retries: retries)
+      )
+    )
+  }
+
+  static func id(_ text: String) throws -> TransferID { try #require(TransferID(text)) }
+
+  /// One thing that happens to a batch.
+  enum Event {
+    case add(String, limit: Int? = nil)
+    case refuse(String)
+    case moved(String, TransferState)
+    case failed(String, isRetryable: Bool = false)
+    case retry(String, isAsked: Bool = true)
+    case remove(String)
+    case beginCall, endCall
+  }
+
+  /// What is there after some events, and how often the batch was complete.
+  struct Outcome: Equatable, CustomTestStringConvertible {
+    var states: String
+    var held: Int
+    var completions: Int
+
+    var testDescription: String { "\(states) held \(held) complete \(completions)" }
+  }
+
+  static let table: [(String, [Event], Outcome)] = [
+    (
+      "complete after the last end",
+      [
+        .beginCall, .add("1"), .add("2"), .endCall, .moved("1", .succeeded),
+        .moved("2", .succeeded),
+      ],
+      Outcome(states: "1 succeeded, 2 succeeded", held: 2, completions: 1)
+    ),
+    (
+      "not while a call comes in",
+      [.beginCall, .add("1"), .moved("1", .succeeded), .add("2"), .endCall],
+      Outcome(states: "1 succeeded, 2 queued", held: 2, completions: 0)
+    ),
+    (
+      "at once for a call that brings nothing",
+      [.beginCall, .endCall],
+      Outcome(states: "", held: 0, completions: 1)
+    ),
+    (
+      "each drain",
+      [
+        .beginCall, .add("1"), .endCall, .moved("1", .succeeded), .beginCall, .add("2"), .endCall,
+        .moved("2", .succeeded),
+      ],
+      Outcome(states: "1 succeeded, 2 succeeded", held: 2, completions: 2)
+    ),
+    (
+      "after the last one under way is removed",
+      [.beginCall, .add("1"), .add("2"), .endCall, .moved("1", .succeeded), .remove("2")],
+      Outcome(states: "1 succeeded", held: 1, completions: 1)
+    ),
+    (
+      "not again when one that has ended is removed",
+      [.beginCall, .add("1"), .endCall, .moved("1", .succeeded), .remove("1")],
+      Outcome(states: "", held: 0, completions: 1)
+    ),
+    (
+      "a paused file is waited for",
+      [.beginCall, .add("1"), .endCall, .moved("1", .running), .moved("1", .paused)],
+      Outcome(states: "1 paused", held: 1, completions: 0)
+    ),
+    (
+      "rejected files hold no place, failed ones do",
+      [
+        .beginCall, .add("1", limit: 2), .refuse("1"), .moved("1", .rejected),
+        .add("2", limit: 2), .failed("2"), .add("3", limit: 2), .add("4", limit: 2), .refuse("4"),
+        .endCall,
+      ],
+      Outcome(states: "1 rejected, 2 failed, 3 queued, 4 queued!", held: 2, completions: 0)
+    ),
+    (
+      "a retry keeps its place and opens the batch again",
+      [
+        .beginCall, .add("1"), .add("2"), .endCall, .failed("1"), .moved("2", .succeeded),
+        .retry("1"), .moved("1", .succeeded),
+      ],
+      Outcome(states: "1 succeeded, 2 succeeded", held: 2, completions: 2)
+    ),
+    (
+      "the id of a failed file, used again, keeps the place",
+      [.beginCall, .add("1"), .add("2"), .failed("1"), .add("1"), .endCall],
+      Outcome(states: "1 queued, 2 queued", held: 2, completions: 0)
+    ),
+    (
+      "others are not retried",
+      [.beginCall, .add("1"), .endCall, .moved("1", .succeeded), .retry("1"), .retry("none")],
+      Outcome(states: "1 succeeded", held: 1, completions: 1)
+    ),
+    (
+      "one that will be tried again is waited for",
+      [
+        .beginCall, .add("1"), .endCall, .failed("1", isRetryable: true),
+        .retry("1", isAsked: false),
+        .failed("1", isRetryable: true),
+      ],
+      Outcome(states: "1 failed", held: 1, completions: 1)
+    ),
+  ]
+
+  @Test("Events", arguments: table)
+  func events(name: String, events: [Event], expected: Outcome) throws {
+    var batch = Self.batch(retries: 1)
+    var outcome = Outcome(states: "", held: 0, completions: 0)
+    var full: Set<String> = []
+    for (number, event) in events.enumerated() {
+      switch event {
+      case .add(let id, let limit):
+        let addition = batch.add(id, try Self.id("t\(number)"), .file, limit: limit)
+        if case .new(_, hasPlace: false) = addition { full.insert(id) }
+      case .refuse(let id): batch.refuse(id)
+      case .moved(let id, let state): batch.moved(id, to: state)
+      case .failed(let id, let isRetryable): _ = batch.failed(id, isRetryable: isRetryable)
+      case .retry(let id, let isAsked): _ = batch.retry(id, isAsked: isAsked)
+      case .remove(let id): _ = batch.remove(id)
+      case .beginCall: batch.beginCall()
+      case .endCall: batch.endCall()
+      }
+      if batch.becomesComplete() { outcome.completions += 1 }
+    }
+    outcome.states = batch.all.map { file in
+      "\(file.id) \(file.state.rawValue)\(full.contains(file.id) ? "!" : "")"
+    }.joined(separator: ", ")
+    outcome.held = batch.held
+    #expect(outcome == expected, "\(name)")
+  }
+
+  @Test("Pages are found behind places, whatever was removed")
+  func pages() throws {
+    var batch = Self.batch()
+    for number in 0..<3000 {
+      _ = batch.add("\(number)", try Self.id("t\(number)"), .file, limit: nil)
+    }
+    for number in 0..<3000 where number % 3 != 0 { _ = batch.remove("\(number)") }
+    var found: [String] = []
+    var place: Int64 = 0
+    while true {
+      let page = Array(batch.files(behind: place).prefix(7))
+      guard let last = page.last else { break }
+      found += page.map(\.id)
+      place = last.place
+    }
+    #expect(found == stride(from: 0, to: 3000, by: 3).map { "\($0)" })
+    #expect(batch["3"]?.place == 4)
+    #expect(batch.held == 1000)
+  }
+
+  @Test("What is sent is not picked again")
+  func sending() throws {
+    var batch = Self.batch()
+    for number in 0..<3 {
+      _ = batch.add("\(number)", try Self.id("t\(number)"), .file, limit: nil)
+    }
+    for number in 0..<2 { batch.moved("\(number)", to: .succeeded) }
+    let picked = batch.beginSending(nil)
+    #expect(picked.map(\.id) == ["0", "1"])
+    #expect(batch.beginSending(nil).isEmpty, "another call has them")
+    batch.endSending(picked[0], isSent: true)
+    batch.endSending(picked[1], isSent: false)
+    #expect(batch.beginSending(["0", "2"]).isEmpty)
+    #expect(batch.beginSending(nil).map(\.id) == ["1"])
+  }
+
+  @Test(
+    "Settings survive",
+    arguments: [
+      BatchSettings.Destination.channel("c"), .prefix(ObjectReference(path: "a/b")),
+    ]
+  )
+  func settings(destination: BatchSettings.Destination) {
+    var settings = BatchSettings(
+      id: "b",
+      remote: "r",
+      destination: destination,
+      pace: .init(concurrency: 2, retries: 1)
+    )
+    settings.pace.concurrency = 5
+    #expect(BatchSettings(id: "b", decoding: settings.encoded) == settings)
+    #expect(BatchSettings(id: "b", decoding: Array("{}".utf8)) == nil)
+  }
+}

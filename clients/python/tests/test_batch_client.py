@@ -1,0 +1,115 @@
+"""Batches through the client, on a real sidecar."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import ferry
+
+
+def test_a_composer(real, tmp_path):
+    (tmp_path / "photo.png").write_bytes(b"png")
+    heard = []
+
+    async def run():
+        async with ferry.Ferry(**real()) as f, f.batch("room", concurrency=2) as batch:
+            batch.on("uploaded", lambda e: heard.append(("all", e.file_id)))
+            batch.on("complete", lambda e: heard.append(("all", "complete")))
+            own = {
+                "uploaded": lambda e: heard.append(("own", e.file_id)),
+                "complete": lambda e: heard.append(("own", "complete")),
+            }
+            photo = batch.add("photo.png", file_id="p", on=own)
+            note = batch.add(ferry.Text("a note"), name="note.txt")
+            missing = batch.add("missing.png")
+            done = await batch.complete()
+            assert done.counts == {"successful": 2, "rejected": 1, "failed": 0}
+            attachment = await photo
+            assert (attachment.name, attachment.size, attachment.mime_type) == (
+                "photo.png", 3, "image/png",
+            )  # fmt: skip
+            assert (await note).name == "note.txt"
+            with pytest.raises(ferry.TransferRejected) as refused:
+                await missing
+            assert refused.value.code == "ERR_FILE_NOT_FOUND"
+            assert await missing.remove()
+            assert await batch.retry_failed() == 0
+            sent = await batch.send(caption="look")
+            assert [m.file_ids for m in sent.messages] == [("p",), (note.file_id,)]
+            assert [a.type async for a in batch.attachments()] == ["image", "file"]
+            entries = [entry async for entry in batch.entries()]
+            assert [(e.file_id, e.sent) for e in entries] == [("p", True), (note.file_id, True)]
+            with pytest.raises(ValueError, match="remove it first"):
+                batch.add("photo.png", file_id="p")
+            await batch.clear()
+            with pytest.raises(ferry.FerryError) as gone:
+                await batch.get()
+            assert gone.value.code == "ERR_UNKNOWN_ID"
+
+    asyncio.run(run())
+    of_photo = [who for who, what in heard if what == "p"]
+    assert of_photo == ["own", "all"]
+    assert [who for who, what in heard if what == "complete"] == ["own", "all"]
+
+
+def test_a_failed_file_is_retried_with_new_bytes_and_removed_ones_say_so(real, tmp_path):
+    (tmp_path / "large.bin").write_bytes(bytes(4 << 20))
+
+    async def run():
+        async with ferry.Ferry(**real()) as f:
+            await f.set_limits(upload_rate=1 << 20)
+            async with f.batch(prefix="p", batch_id="b") as batch:
+                file = batch.add("large.bin", file_id="1")
+                started = asyncio.get_running_loop().create_future()
+                file.on("started", started.set_result)
+                await started
+                assert await file.pause() == "paused"
+                assert await file.resume() in ("queued", "running", "paused")
+                assert await file.remove()
+                with pytest.raises(ferry.FerryError, match="removed"):
+                    await file
+                assert (await batch.complete()).counts["successful"] == 0
+                with pytest.raises(TypeError):
+                    batch.add(iter([b"x"]), name="n")
+
+    asyncio.run(run())
+
+
+def test_a_batch_is_found_again(real, tmp_path):
+    (tmp_path / "large.bin").write_bytes(bytes(4 << 20))
+
+    async def first():
+        async with ferry.Ferry(**real()) as f:
+            await f.set_limits(upload_rate=1 << 20)
+            batch = await f.batch("room", batch_id="b").start()
+            moved = asyncio.get_running_loop().create_future()
+            batch.on("started", lambda e: moved.done() or moved.set_result(e))
+            batch.add("large.bin", file_id="1")
+            await moved
+            await f.close("now")
+
+    async def second():
+        async with ferry.Ferry(**real()) as f, f.batch("room", batch_id="b") as batch:
+            [entry] = (await batch.get()).files
+            assert (entry.file_id, entry.state) == ("1", "interrupted")
+            assert await batch.retry_failed() == 1
+            assert (await batch.complete()).counts["successful"] == 1
+            assert (await batch.files["1"]).size == 4 << 20
+
+    asyncio.run(first())
+    asyncio.run(second())
+
+
+def test_without_asyncio(real):
+    with ferry.SyncFerry(**real()) as f, f.batch("room") as batch:
+        files = batch.add_all([ferry.Text("a")])
+        named = batch.add(ferry.Text("b"), name="b.txt")
+        assert named.result().name == "b.txt"
+        with pytest.raises(ferry.TransferRejected):
+            files[0].result()
+        assert batch.complete().counts == {"successful": 1, "rejected": 1, "failed": 0}
+        assert len(batch.send().messages) == 1
+        assert [a.attachment.name for a in batch.attachments()] == ["b.txt"]
+        batch.clear()
