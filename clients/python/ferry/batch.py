@@ -16,6 +16,7 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
+    Set,
     Type,
 )
 
@@ -58,6 +59,7 @@ class Batch:
         self.files: Dict[str, BatchFile] = {}
         self._listeners: Dict[str, List[Callable[[Any], Any]]] = {}
         self._unsent: List[Dict[str, Any]] = []
+        self._removing: Set[str] = set()
         self._latest: Optional[Complete] = None
         self._idle = asyncio.Event()
 
@@ -166,8 +168,18 @@ class Batch:
     async def remove(self, file_id: str) -> bool:
         """Takes a file out, whatever its state; whether it was there."""
         self._flush()
-        reply = await self._ask("batch/remove", file_id=file_id)
+        # At once: what is still told of it no longer counts, and the batch may be complete before
+        # the reply is here.
         file = self.files.pop(file_id, None)
+        self._removing.add(file_id)
+        try:
+            reply = await self._ask("batch/remove", file_id=file_id)
+        except BaseException:
+            if file is not None:
+                self.files[file_id] = file
+            raise
+        finally:
+            self._removing.discard(file_id)
         if file is not None:
             file.fail(removed())
         return bool(reply["removed"])
@@ -277,9 +289,9 @@ class Batch:
         if method == "complete":
             self._completed(decode(Complete, values))
             return
+        if values.get("duplicate") or values["fileId"] in self._removing:
+            return
         file = self.files.get(values["fileId"])
-        if values.get("duplicate"):
-            return  # of a file that somebody else added
         if file is None:
             file = self.files[values["fileId"]] = BatchFile(self, values["fileId"], None)
         happened = file.receive(method, values)
