@@ -44,7 +44,7 @@ struct BatchGet: AsyncMethod {
     let page = try await server.sharing.batches.page(
       of: params.batchID,
       behind: params.page.place,
-      limit: params.page.limit
+      limit: params.page.limit(within: server.settings.pageBytes)
     ) { state, _, _ in
       params.state == nil || state == params.state
     }
@@ -90,7 +90,7 @@ struct BatchAttachments: AsyncMethod {
     let page = try await server.sharing.batches.page(
       of: params.batchID,
       behind: params.page.place,
-      limit: params.page.limit
+      limit: params.page.limit(within: server.settings.pageBytes)
     ) { state, kind, file in
       state == .succeeded && (params.kind == nil || kind == params.kind)
         && (params.fileID == nil || file == params.fileID)
@@ -105,9 +105,12 @@ struct BatchAttachments: AsyncMethod {
 
 /// Which page of a batch's files is wanted.
 struct BatchPageParams: Sendable {
-  let limit: Int
+  private let limit: Int
   /// Of the file before the first.
   let place: Int64
+
+  /// How many files to look up: more than fit a line would be looked up in vain.
+  func limit(within bytes: Int) -> Int { min(limit, max(1, bytes / 256)) }
 
   init(_ fields: inout JSONFields) throws(JSONError) {
     limit = try fields.limit()
