@@ -25,6 +25,7 @@ package struct BatchEntry: Sendable {
   /// Where it stands among the files of its batch.
   package let place: Int64
   package let state: TransferState
+  /// What its type makes of it.
   package let kind: AttachmentKind
   /// Whether its channel was told of it.
   package let isSent: Bool
@@ -51,6 +52,7 @@ package struct BatchPage: Sendable {
 
 /// A batch of which nothing is under way any more.
 package struct BatchCompletion: Sendable {
+  /// The batch's id.
   package let id: String
   /// How many files are in each state.
   package let counts: [TransferState: Int]
@@ -62,6 +64,7 @@ package struct BatchCompletion: Sendable {
 package struct BatchMessage: Sendable {
   /// The message's id.
   package let id: String
+  /// What the types of its files make of it.
   package let kind: AttachmentKind
   /// The files it announces.
   package let files: [String]

@@ -20,7 +20,9 @@ package final class Batches: Sendable {
 
   /// A file that is to be uploaded.
   package struct Item: Sendable {
+    /// Chosen by the host, and told with every event.
     package let id: String
+    /// What its type makes of it.
     package let kind: AttachmentKind
     /// What to transfer.
     package let spec: @Sendable (TransferID, BatchFile) throws(TransferError) -> TransferSpec
