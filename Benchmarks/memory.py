@@ -74,7 +74,7 @@ def never_reading(lab: Lab, folder: Path, is_detached: bool) -> Series:
         rounds=1,
         note=f"after {run.puts // 10:,} transfers {run.puts:,} `object/put` queued, then "
         f"{run.others:,} other requests and a message every 50 ms for {seconds} s, nothing read; "
-        "VmRSS, highest less before. Then all is read, and every reply, event and message is counted",
+        "VmRSS, highest less before. Then all is read, and every reply, event and message counted",
     )
 
 
