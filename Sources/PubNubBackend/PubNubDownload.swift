@@ -265,6 +265,8 @@ struct PubNubDownload: Backend {
         "The storage gives no ranges of the file; something between may be in the way."
       )
     } else {
+      // A part of it, and nobody says which.
+      guard response.status != 206 else { throw Self.wrongRange }
       size = Int64(response.body.count)
       beginning = response.body
     }

@@ -253,6 +253,8 @@ extension S3Download {
       try describe(try remote.metadata(of: path, response, size: total), response)
       return step = .open(response.body)
     }
+    // A part of it, and nobody says which.
+    guard response.status != 206 else { throw wrongBytes }
     // No range: all of it, as far as it was taken.
     let size = response.isCut ? nil : Int64(response.body.count)
     try describe(try remote.metadata(of: path, response, size: size), response)

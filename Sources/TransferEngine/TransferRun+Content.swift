@@ -182,7 +182,13 @@ extension TransferRun {
 
   /// Bytes came to be in the part without passing through here.
   func follow(_ range: Range<Int64>) {
-    guard let part, let hasher, !isTakenUp else { return }
+    guard let part, hasher != nil, !isTakenUp else { return }
+    if following == nil, range.lowerBound < offset {
+      // It is fetched whole although its beginning was there.
+      hasher = ContentHasher(md5: incoming?.md5 != nil)
+      offset = 0
+    }
+    guard let hasher else { return }
     if following == nil {
       following = FrontierDigest(
         of: part.number,

@@ -376,6 +376,22 @@ def test_damage_that_nobody_else_notices_is_found(ferry: Sidecar, server: S3Serv
     assert error.code == "ERR_CHECKSUM_MISMATCH"
 
 
+def test_an_object_without_an_etag_has_its_own_digest(ferry: Sidecar, server: S3Server) -> None:
+    data = stored_large(server)
+    server.fault(method="GET", replace={"ETag": None}, times=ALWAYS)
+    assert get_large(ferry) == sha256(data)
+
+
+def test_a_part_of_which_nobody_says_where_it_lies_is_refused(
+    ferry: Sidecar, server: S3Server
+) -> None:
+    stored_large(server)
+    server.fault(method="GET", replace={"Content-Range": None}, times=ALWAYS)
+    error = ferry.error("object/get", ref="large", target="back")
+    assert error.code == "ERR_SERVER"
+    assert parts(ferry.work) == []
+
+
 # Ways there.
 
 
