@@ -5,7 +5,9 @@ internal import TransferModel
 struct EngineState {
   /// Runs that may wait for a confirmation without holding a slot: enough that a remote can confirm
   /// many together, few enough for the descriptors they hold.
-  static let confirmingLimit = 64
+  ///
+  /// Fewer beside many slots: each of both may have two files open, and shells allow 256.
+  static func confirmingLimit(beside concurrency: Int) -> Int { min(64, max(16, 96 - concurrency)) }
 
   /// Bytes of inline content that are kept of ended transfers.
   static let inlineLimit = 4 << 20

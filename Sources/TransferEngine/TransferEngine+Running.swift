@@ -97,7 +97,8 @@ extension TransferEngine {
   private func startConfirming(_ id: TransferID) {
     state.withLock { state in
       // With one slot transfers follow each other strictly.
-      guard state.queue.concurrency > 1, state.confirming < EngineState.confirmingLimit,
+      let limit = EngineState.confirmingLimit(beside: state.queue.concurrency)
+      guard state.queue.concurrency > 1, state.confirming < limit,
         var record = state.records[id],
         record.room == .slot, state.queue.slots(of: record) > 1
       else { return }
