@@ -85,7 +85,7 @@ extension PartFile {
 }
 
 /// The process's umask, read without changing it as umask(2) would.
-private enum Umask {
+enum Umask {
   /// As at the first use; nothing in ferry changes it.
   static let value: UInt32 = {
     let fallback: UInt32 = 0o077

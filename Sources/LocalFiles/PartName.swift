@@ -21,9 +21,10 @@ enum PartName {
     }
   }
 
-  /// Whether a file is as parts are made: regular, mode 0600, one name, this user's.
-  static func isOurs(_ status: stat) -> Bool {
-    status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o7777 == 0o600
+  /// Whether a file is as parts are made: regular, mode 0600 unless another is named, one name, this
+  /// user's.
+  static func isOurs(_ status: stat, mode: mode_t = 0o600) -> Bool {
+    status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o7777 == mode
       && status.st_nlink == 1 && status.st_uid == geteuid()
   }
 

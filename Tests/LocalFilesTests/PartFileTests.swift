@@ -232,7 +232,12 @@ import TransferModel
       part.keep()
       path = part.path
     }
+    // Killed after it was opened to others and before it had its name.
+    let plain = open(folder("plain"), O_CREAT | O_WRONLY, 0o666)
+    defer { close(plain) }
+    #expect(chmod(path, mode(folder("plain"))) == 0)
     let part = try PartFile.reopen(path, for: folder("f"))
+    #expect(mode(path) == 0o600)
     #expect(try part.size() == 11)
     try part.truncate(to: 7)
     try part.write(Array("world".utf8), at: 7)
@@ -255,7 +260,7 @@ import TransferModel
     #expect(reopening(name) == .invalidFileObject)
     unlink(folder(name))
     try folder.file(name, "old")
-    chmod(folder(name), 0o644)
+    chmod(folder(name), 0o4640)
     #expect(reopening(name) == .invalidFileObject)
     chmod(folder(name), 0o600)
     #expect(link(folder(name), folder("second")) == 0)
