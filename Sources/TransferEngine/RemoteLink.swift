@@ -103,9 +103,13 @@ final class RemoteLink: Sendable {
       let failure: TransferError
       var wait: Duration?
       switch try await attemptOnce(request, bytes, options) {
-      case .answered(var response, let verdict):
+      case .answered(var response, let verdict, let isOutdated):
         response.wasRepeated = response.wasRepeated || wasRepeated
         switch verdict {
+        case .accept where isOutdated && !isAmended:
+          bytes.takeBack()
+          isAmended = true
+          continue
         case .accept:
           budget.succeeded()
           return response
@@ -143,7 +147,8 @@ final class RemoteLink: Sendable {
   }
 
   private enum Attempt {
-    case answered(HTTPResponse, HTTPVerdict)
+    /// `isOutdated`: it refuses what would be signed otherwise by now.
+    case answered(HTTPResponse, HTTPVerdict, isOutdated: Bool)
     case failed(TransferError)
   }
 
@@ -165,13 +170,12 @@ final class RemoteLink: Sendable {
       // Once: a remote learns from an answer, and would then take the same one for another.
       let verdict = remote.judge(response, to: request, nowMs: Self.nowMs)
       if case .retry(_, _, true) = verdict { isThrottled = true }
-      if verdict == .accept, Self.refusals.contains(response.status),
-        try remote.authorize(request, nowMs: signedMs) != authorized
-      {
-        // Answers to others, or the host, have taught the remote meanwhile what was wrong here.
-        return .answered(response, .amend(Self.refused(response)))
+      // Answers to others, or the host, may have taught the remote meanwhile what was wrong here.
+      var isOutdated = false
+      if Self.refusals.contains(response.status) {
+        isOutdated = try remote.authorize(request, nowMs: signedMs) != authorized
       }
-      return .answered(response, verdict)
+      return .answered(response, verdict, isOutdated: isOutdated)
     } catch {
       if Task.isCancelled { throw .stopped }
       return .failed(error)
@@ -180,15 +184,6 @@ final class RemoteLink: Sendable {
 
   /// What a request is answered with that is signed for another time, place or key.
   private static let refusals: Set<Int> = [301, 307, 400, 401, 403]
-
-  private static func refused(_ response: HTTPResponse) -> TransferError {
-    var error = TransferError(
-      .unauthenticated,
-      "The remote refused a request that was signed anew; check the credentials."
-    )
-    error.httpStatus = response.status
-    return error
-  }
 
   /// Milliseconds since 1970.
   static var nowMs: Int64 {
