@@ -14,7 +14,8 @@ final class AES256CBC {
     guard let context = EVP_CIPHER_CTX_new(),
       EVP_CipherInit_ex(context, EVP_aes_256_cbc(), nil, key, iv, encrypts ? 1 : 0) == 1
     else {
-      // Memory is gone, or the cipher is switched off in the whole system.
+      // Memory is gone, or the cipher is switched off in the whole system: as with digests, nothing
+      // is better than content that is not what it seems.
       fatalError("OpenSSL has no AES-256-CBC")
     }
     self.context = context

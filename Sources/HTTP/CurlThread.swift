@@ -27,6 +27,7 @@ final class CurlThread: SerialExecutor {
   }
 
   /// libcurl's one function for other threads; valid as long as its loop.
+  // Sendable because the pointer is given to `curl_multi_wakeup` alone, which any thread may call.
   private struct Waker: @unchecked Sendable {
     let multi: UnsafeMutableRawPointer
   }

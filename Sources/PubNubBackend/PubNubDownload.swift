@@ -163,7 +163,7 @@ struct PubNubDownload: Backend {
       attempt { (run: inout Self) throws(TransferError) in try run.continued(response) }
     case (.targetFinished(let download), .finish): stage = .done(download)
     case (.interrupted, _): break
-    default: preconditionFailure("\(outcome.caseName) does not follow")
+    default: preconditionFailure("\(outcome.name) does not follow")
     }
   }
 

@@ -161,7 +161,7 @@ struct PubNubUpload: Backend {
       stage = .slot
       slots = 0
     case (.interrupted, .slot), (.interrupted, .find): break
-    default: preconditionFailure("\(outcome.caseName) does not follow")
+    default: preconditionFailure("\(outcome.name) does not follow")
     }
   }
 

@@ -101,9 +101,9 @@ struct UploadTests {
 
   @Test("Of an outcome that does not follow, nothing but its case is told")
   func caseNames() {
-    #expect(StepOutcome.answered(id: 0, slotAnswer).caseName == "answered")
-    #expect(StepOutcome.failed(id: 0, TransferError(.network, "secret")).caseName == "failed")
-    #expect(StepOutcome.remembered.caseName == "remembered")
+    #expect(StepOutcome.answered(id: 0, slotAnswer).name == "answered")
+    #expect(StepOutcome.failed(id: 0, TransferError(.network, "secret")).name == "failed")
+    #expect(StepOutcome.remembered.name == "remembered")
   }
 
   @Test("Any 2xx is a success", arguments: [200, 201, 204])
