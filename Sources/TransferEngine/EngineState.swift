@@ -7,7 +7,7 @@ struct EngineState {
   /// many together, few enough for the descriptors they hold.
   ///
   /// Fewer beside many slots: each of both may have two files open, and shells allow 256.
-  static func confirmingLimit(beside concurrency: Int) -> Int { min(64, max(16, 96 - concurrency)) }
+  static func confirmingLimit(beside concurrency: Int) -> Int { min(64, max(8, 72 - concurrency)) }
 
   /// Bytes of inline content that are kept of ended transfers.
   static let inlineLimit = 4 << 20
