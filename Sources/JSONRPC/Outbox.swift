@@ -5,7 +5,7 @@ package import JSON
 /// Everything that goes out: one lane that is never dropped, one tick for progress, one writer.
 ///
 /// The writer is a thread of its own that writes whole messages and blocks where the reader of the
-/// output does; no other thread waits for it but in ``flush(until:)`` and ``waitForRoom()``.
+/// output does; no other thread waits for it but in ``flush(until:)``, ``admitsWork()`` and ``waitForRoom()``.
 package final class Outbox: Sendable {
   /// How much may lie unread, in bytes.
   package struct Bounds: Sendable {
@@ -17,6 +17,9 @@ package final class Outbox: Sendable {
     /// The bounds that are usual.
     package init() {}
   }
+
+  /// How long new work waits for a host that reads slowly.
+  private static let patience = Duration.milliseconds(500)
 
   /// The most that one write(2) is given, so that room is seen while a burst goes out.
   private static let chunkBytes = 1 << 16
@@ -31,6 +34,8 @@ package final class Outbox: Sendable {
     /// Bytes the writer has taken and not yet written.
     var writing = 0
     var isCongested = false
+    /// The reader of requests has waited in vain for this congestion to end.
+    var hasWaited = false
     /// The reader is in the middle of what it read; its replies go out together.
     var isHeld = false
     /// The errno of the write(2) that failed.
@@ -181,23 +186,40 @@ package final class Outbox: Sendable {
   /// Lets the writer end once everything is written; later messages are discarded.
   package func close() { monitor.change { $0.isClosed = true } }
 
+  /// Whether the host has read enough for new work.
+  ///
+  /// Blocks the reader of requests for up to half a second while it has not: a host that reads more
+  /// slowly than it writes is slowed down, not refused. One that does not read is waited for once.
+  package func admitsWork() -> Bool {
+    let wait = monitor.withLock { $0.isCongested && !$0.hasWaited }
+    if wait { pause(for: Self.patience) { !$0.isCongested } }
+    return admitsWorkNow()
+  }
+
+  /// The same for work that has no thread to block.
+  package func admitsQueuedWork() async -> Bool {
+    let deadline = ContinuousClock.now + Self.patience
+    while monitor.withLock({ $0.isCongested && !$0.hasWaited }), .now < deadline {
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+    return admitsWorkNow()
+  }
+
+  /// After a wait: a congestion that has lasted is not waited for again.
+  private func admitsWorkNow() -> Bool {
+    monitor.withLock { state in
+      state.hasWaited = state.isCongested
+      return !state.isCongested
+    }
+  }
+
   /// Blocks the reader of requests while more lies unread than even refusals may take.
   /// - Parameter onWait: called before the thread blocks.
   func waitForRoom(onWait: () -> Void) {
     let limit = bounds.soft + bounds.refusals
     if monitor.withLock({ $0.unread <= limit || $0.isEnded }) { return }
     onWait()
-    // The writer must not wait for the rest of what this thread reads.
-    monitor.wakeIf { state in
-      state.isHeld = false
-      return state.isReady
-    }
-    let patience = ContinuousClock.now + .seconds(1)
-    let hasRoom = monitor.wait { state in
-      if state.unread <= limit || state.isEnded { return .done(true) }
-      return .now >= patience ? .done(false) : .again(until: patience)
-    }
-    if hasRoom { return }
+    if pause(for: .seconds(1), until: { $0.unread <= limit || $0.isEnded }) { return }
     // It may be hours: what the work until now needed is not kept for more of it.
     clinux_return_memory()
     monitor.wait { state in
@@ -207,6 +229,21 @@ package final class Outbox: Sendable {
 }
 
 extension Outbox {
+  /// Blocks the reader of requests until something is so; false where it was not in time.
+  @discardableResult
+  private func pause(for patience: Duration, until isSo: (State) -> Bool) -> Bool {
+    // The writer must not wait for the rest of what this thread reads.
+    monitor.wakeIf { state in
+      state.isHeld = false
+      return state.isReady
+    }
+    let deadline = ContinuousClock.now + patience
+    return monitor.wait { state in
+      if isSo(state) { return .done(true) }
+      return .now >= deadline ? .done(false) : .again(until: deadline)
+    }
+  }
+
   /// Blocks a thread of its own while more lies unread than the soft bound allows.
   ///
   /// `isDone` is asked at every change and every 50 ms.
@@ -296,6 +333,7 @@ extension Outbox {
       state.writing -= count
       guard state.isCongested, state.unread <= bounds.soft / 2 else { return nil }
       state.isCongested = false
+      state.hasWaited = false
       return state.onDrained
     }
     drained?()

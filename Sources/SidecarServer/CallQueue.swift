@@ -48,7 +48,7 @@ final class CallQueue: Sendable {
   private func run(_ first: Work) async {
     var next: Work? = first
     while let work = next {
-      if outbox.isCongested {
+      if await !outbox.admitsQueuedWork() {
         onRefusal()
         work.call.fail(.unread)
       } else if !work.call.isCancelled {

@@ -63,7 +63,7 @@ final class Lifecycle: Sendable {
         "Ferry is shutting down and takes no new work."
       ).rpc()
     }
-    if server.outbox.isCongested {
+    if !server.outbox.admitsWork() {
       server.counters.refused.add(1, ordering: .relaxed)
       return .unread
     }

@@ -71,7 +71,8 @@ class Inbox:
         return dict(self._wait(find, what, timeout))
 
     def take_reply(self, request_id: Any, timeout: float) -> dict[str, Any]:
-        positions = self._replies[json.dumps(request_id)]
+        with self._changed:
+            positions = self._replies[json.dumps(request_id)]
 
         def find() -> Any:
             while positions:

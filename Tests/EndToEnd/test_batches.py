@@ -235,6 +235,8 @@ def test_removing_in_each_phase(ferry: Sidecar) -> None:
     ferry.event("paused")
     ferry.call("batch/remove", batchId="b", fileId="running")
     assert ferry.event("complete")["counts"] == {"successful": 0, "rejected": 0, "failed": 0}
+    while ferry.call("transfer/list")["transfers"]:
+        ferry.call("ping")  # it stops first
     assert ferry.error("transfer/get", transferId=running).code == "ERR_UNKNOWN_ID"
     nothing = [m for m in ferry.received[mark:] if m.get("method") == "cancelled"]
     assert nothing == []

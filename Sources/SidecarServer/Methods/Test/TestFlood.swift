@@ -30,7 +30,10 @@ struct TestFlood: Method {
     // A thread, since it waits for the host; it ends with the call or the output.
     DedicatedThread.start("test-flood") { [outbox = server.outbox] in
       for index in 0..<params.count {
-        guard outbox.waitUntilRead(unless: { call.isCancelled }) else { break }
+        // Cancelled, or without an output to answer on.
+        guard outbox.waitUntilRead(unless: { call.isCancelled }) else {
+          return call.fail(.cancelled)
+        }
         outbox.notify(Self.name) { writer in
           writer.field("index", index)
           writer.field("payload", payload)
