@@ -12,7 +12,7 @@ package func canonical(
 ) throws(JSONError) -> [UInt8] {
   var writer = JSONWriter()
   try writeCanonical(node, excluding: excluding, to: &writer)
-  return writer.bytes
+  return writer.take()
 }
 
 private func writeCanonical(
@@ -33,7 +33,7 @@ private func writeCanonical(
     writer.beginObject()
     let members = try node.members().filter { !excluding.contains($0.key) }
     for member in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-      writer.key(member.key)
+      writer.key(named: member.key)
       try writeCanonical(member.value, excluding: [], to: &writer)
     }
     writer.endObject()

@@ -86,17 +86,24 @@ extension JSONNode {
   package func isString(_ other: String) -> Bool {
     guard kind == .string else { return false }
     let content = (range.lowerBound + 1)..<(range.upperBound - 1)
+    // A text of another length can only be equal when it is longer and holds escapes.
+    guard content.count == other.utf8.count else {
+      return content.count > other.utf8.count && buffer[content].contains(0x5C)
+        && text.utf8.elementsEqual(other.utf8)
+    }
     var other = other
-    let isSame = other.withUTF8 { other in
+    return other.withUTF8 { other in
       buffer.withUnsafeBufferPointer { bytes in
-        content.count == other.count
-          && UnsafeBufferPointer(rebasing: bytes[content]).elementsEqual(other)
+        var index = 0
+        // A backslash begins an escape, which is longer than what it stands for.
+        while index < other.count, bytes[content.lowerBound + index] == other[index],
+          other[index] != 0x5C
+        {
+          index += 1
+        }
+        return index == other.count
       }
     }
-    // A longer text can only be equal when it holds escapes.
-    return isSame
-      || content.count > other.utf8.count && buffer[content].contains(0x5C)
-        && text.utf8.elementsEqual(other.utf8)
   }
 
   /// The value of `true` or `false`.

@@ -2,33 +2,64 @@
 enum JSONText {
   /// The first index from `start` on whose byte is not plain text, or the end.
   ///
-  /// Not plain are quotes, backslashes, control characters and all beyond ASCII. Eight bytes at a
-  /// time: the hottest loop of the reader.
+  /// Not plain are quotes, backslashes, control characters and all beyond ASCII.
   static func plainRunEnd(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    runEnd(bytes, from: start, stopsAtDEL: false)
+  }
+
+  /// As ``plainRunEnd(_:from:)``, and stops at DEL too.
+  static func plainRunEnd(_ bytes: UnsafeBufferPointer<UInt8>, delAndFrom start: Int) -> Int {
+    runEnd(bytes, from: start, stopsAtDEL: true)
+  }
+
+  /// Eight bytes at a time: the hottest loop of reader and writer.
+  @inline(__always)
+  private static func runEnd(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    from start: Int,
+    stopsAtDEL: Bool
+  ) -> Int {
+    let raw = UnsafeRawBufferPointer(bytes)
     var index = start
-    let ones: UInt64 = 0x0101_0101_0101_0101
     while index + 8 <= bytes.count {
-      let word = UInt64(
-        littleEndian: UnsafeRawBufferPointer(bytes).loadUnaligned(
-          fromByteOffset: index,
-          as: UInt64.self
-        )
-      )
-      let quote = word ^ (ones &* 0x22)
-      let backslash = word ^ (ones &* 0x5C)
-      // The lowest marked byte is exact; borrows can only mark bytes above it wrongly.
-      let marked =
-        (word | ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote)
-          | ((backslash &- ones) & ~backslash)) & (ones &* 0x80)
+      let marked = marks(in: raw, at: index, stopsAtDEL: stopsAtDEL)
       if marked != 0 { return index + marked.trailingZeroBitCount / 8 }
       index += 8
     }
+    if index < bytes.count, bytes.count - start >= 8 {
+      // The rest once more with bytes that were plain before it.
+      index = bytes.count - 8
+      let marked = marks(in: raw, at: index, stopsAtDEL: stopsAtDEL)
+      return marked != 0 ? index + marked.trailingZeroBitCount / 8 : bytes.count
+    }
     while index < bytes.count {
       let byte = bytes[index]
-      if byte < 0x20 || byte >= 0x80 || byte == 0x22 || byte == 0x5C { return index }
+      if byte < 0x20 || byte >= (stopsAtDEL ? 0x7F : 0x80) || byte == 0x22 || byte == 0x5C {
+        return index
+      }
       index += 1
     }
     return index
+  }
+
+  /// The high bits of eight bytes that are not plain. The lowest is exact; borrows can only mark
+  /// bytes above it wrongly.
+  @inline(__always)
+  private static func marks(
+    in bytes: UnsafeRawBufferPointer,
+    at index: Int,
+    stopsAtDEL: Bool
+  ) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+    let quote = word ^ (ones &* 0x22)
+    let backslash = word ^ (ones &* 0x5C)
+    var marked =
+      word | ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote)
+      | ((backslash &- ones) & ~backslash)
+    // One more than DEL has the high bit.
+    if stopsAtDEL { marked |= (word & (ones &* 0x7F)) &+ ones }
+    return marked & (ones &* 0x80)
   }
 
   /// The index after the closing quote of the string whose opening quote is at `start`.

@@ -2,16 +2,16 @@
 /// or U+0085 either, nor for terminals that act on DEL.
 enum LineSafe {
   /// Appends the content of a string with all escapes that JSON and lines need.
-  static func appendEscaped(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+  static func appendEscaped(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout ByteBuffer) {
     append(text, to: &bytes) { byte, bytes in
       switch byte {
-      case UInt8(ascii: "\""): bytes.append(contentsOf: [0x5C, 0x22])
-      case UInt8(ascii: "\\"): bytes.append(contentsOf: [0x5C, 0x5C])
-      case 0x08: bytes.append(contentsOf: [0x5C, UInt8(ascii: "b")])
-      case 0x09: bytes.append(contentsOf: [0x5C, UInt8(ascii: "t")])
-      case 0x0A: bytes.append(contentsOf: [0x5C, UInt8(ascii: "n")])
-      case 0x0C: bytes.append(contentsOf: [0x5C, UInt8(ascii: "f")])
-      case 0x0D: bytes.append(contentsOf: [0x5C, UInt8(ascii: "r")])
+      case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"")
+      case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\")
+      case 0x08: bytes.append(contentsOf: "\\b")
+      case 0x09: bytes.append(contentsOf: "\\t")
+      case 0x0A: bytes.append(contentsOf: "\\n")
+      case 0x0C: bytes.append(contentsOf: "\\f")
+      case 0x0D: bytes.append(contentsOf: "\\r")
       default: appendUnicodeEscape(UInt16(byte), to: &bytes)
       }
     }
@@ -19,7 +19,7 @@ enum LineSafe {
 
   /// Appends valid JSON as it is, but without control characters, which can only be white space
   /// between tokens there, and with the breakers inside its strings escaped.
-  static func appendRaw(_ json: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+  static func appendRaw(_ json: UnsafeBufferPointer<UInt8>, to bytes: inout ByteBuffer) {
     append(json, to: &bytes) { byte, bytes in
       if byte >= 0x20 { bytes.append(byte) }
     }
@@ -29,8 +29,8 @@ enum LineSafe {
   @inline(__always)
   private static func append(
     _ text: UnsafeBufferPointer<UInt8>,
-    to bytes: inout [UInt8],
-    special: (UInt8, inout [UInt8]) -> Void
+    to bytes: inout ByteBuffer,
+    special: (UInt8, inout ByteBuffer) -> Void
   ) {
     var copied = 0
     var index = JSONText.plainRunEnd(text, delAndFrom: 0)
@@ -73,19 +73,11 @@ enum LineSafe {
     }
   }
 
-  private static func appendUnicodeEscape(_ unit: UInt16, to bytes: inout [UInt8]) {
-    bytes.append(contentsOf: [0x5C, UInt8(ascii: "u")])
+  private static func appendUnicodeEscape(_ unit: UInt16, to bytes: inout ByteBuffer) {
+    bytes.append(contentsOf: "\\u")
     for shift in [12, 8, 4, 0] {
       let digit = UInt8(unit >> UInt16(shift) & 0xF)
       bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
     }
-  }
-}
-
-extension JSONText {
-  /// As ``plainRunEnd(_:from:)``, and stops at DEL too.
-  static func plainRunEnd(_ bytes: UnsafeBufferPointer<UInt8>, delAndFrom start: Int) -> Int {
-    let end = plainRunEnd(bytes, from: start)
-    return bytes[start..<end].firstIndex(of: 0x7F) ?? end
   }
 }

@@ -19,7 +19,7 @@ package final class Outbox: Sendable {
   }
 
   /// How long new work waits for a host that reads slowly.
-  private static let patience = Duration.milliseconds(500)
+  private static let patience = Duration.seconds(2)
 
   /// The most that one write(2) is given, so that room is seen while a burst goes out.
   private static let chunkBytes = 1 << 16
@@ -188,7 +188,7 @@ package final class Outbox: Sendable {
 
   /// Whether the host has read enough for new work.
   ///
-  /// Blocks the reader of requests for up to half a second while it has not: a host that reads more
+  /// Blocks the reader of requests for up to two seconds while it has not: a host that reads more
   /// slowly than it writes is slowed down, not refused. One that does not read is waited for once.
   package func admitsWork() -> Bool {
     let wait = monitor.withLock { $0.isCongested && !$0.hasWaited }

@@ -26,7 +26,7 @@ extension Outbox {
       let sequence = lastSequence
       frame { bytes in
         bytes.append(contentsOf: notification.head)
-        bytes.appendDecimal(sequence)
+        bytes.append(contentsOf: String(sequence).utf8)
         bytes.append(contentsOf: notification.tail)
       }
     }

@@ -55,7 +55,7 @@ enum Redaction {
 
   private static func write(_ key: JSONNode, _ value: JSONNode, to writer: inout JSONWriter) {
     let name = (try? key.string()) ?? ""  // Only its kind can be wrong.
-    writer.key(name)
+    writer.key(named: name)
     if isSecret(name), !value.isNull {
       writer.string("***")
     } else if contentNames.contains(name), let text = try? value.string(),  // Others go on.

@@ -152,7 +152,7 @@ extension TransferMethod {
     let names = Set(members.map(\.key))
     var writer = JSONWriter()
     writer.beginObject()
-    for (name, value) in members { writer.field(name, value.raw) }
+    for (name, value) in members { writer.field(named: name, value.raw) }
     if !names.contains("transferId") { writer.field("transferId", id.description) }
     if isUpload, names.isDisjoint(with: ["path", "stream"]) { writer.field("text", "") }
     writer.endObject()

@@ -97,7 +97,7 @@ extension TransferEngine {
     var found: [TransferID: TransferSnapshot] = [:]
     let kept = state.withLock { state in
       ids.filter { id in
-        found[id] = state.records[id]?.snapshot
+        found[id] = state.records.snapshot(of: id)
         return found[id] == nil
       }
     }
@@ -113,7 +113,7 @@ extension TransferEngine {
   /// what is known now.
   func snapshot(of row: JournalRow) -> TransferSnapshot? {
     let (present, isParked) = state.withLock { state in
-      (state.records[row.id]?.snapshot, state.parked.number(of: row.id) != nil)
+      (state.records.snapshot(of: row.id), state.parked.number(of: row.id) != nil)
     }
     if let present { return present }
     guard var record = record(of: row) else { return nil }

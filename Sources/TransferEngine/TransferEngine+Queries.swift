@@ -39,13 +39,32 @@ extension TransferEngine {
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func snapshot(of id: TransferID) throws(TransferError) -> TransferSnapshot {
     let (snapshot, isKept) = state.withLock { state in
-      let isKept = state.parked.number(of: id) != nil || state.shelf.contains(id)
-      return (state.records[id]?.snapshot, isKept)
+      let snapshot = state.records.snapshot(of: id)
+      let isElsewhere =
+        snapshot == nil && (state.parked.number(of: id) != nil || state.shelf.contains(id))
+      return (snapshot, isElsewhere)
     }
     if let snapshot { return snapshot }
     // It stays where it is: asking must not change the order.
     if isKept, let (_, kept) = snapshots(ofKept: [id]).first { return kept }
     throw .unknownTransfer(id)
+  }
+
+  /// What `write` makes of everything known of a transfer; of one that has ended it is kept until
+  /// the transfer changes, for hosts that ask again and again.
+  /// - Throws: `ERR_UNKNOWN_ID`.
+  package func text(
+    of id: TransferID,
+    _ write: (TransferSnapshot) -> [UInt8]
+  ) throws(TransferError) -> [UInt8] {
+    switch state.withLock({ $0.records.text(of: id) }) {
+    case .written(let text): return text
+    case .unwritten(let snapshot, let version):
+      let text = write(snapshot)
+      if snapshot.state.isSettled { state.withLock { $0.records.keep(text, of: id, version) } }
+      return text
+    case nil: return write(try snapshot(of: id))
+    }
   }
 
   /// Transfers in the order they were accepted, of one state, remote or batch where one is given.
@@ -89,7 +108,7 @@ extension TransferEngine {
       places.sort { $0.number < $1.number }
       let page = places.prefix(limit)
       let snapshots = page.compactMap { place in
-        place.id.flatMap { state.records[$0]?.snapshot }.map { (place.number, $0) }
+        place.id.flatMap { state.records.snapshot(of: $0) }.map { (place.number, $0) }
       }
       return (
         snapshots, page.filter { $0.id == nil }.map(\.number),

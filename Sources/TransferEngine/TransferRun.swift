@@ -107,9 +107,21 @@ actor TransferRun {
         await keepCheckpoint(awaited: backend.checkpoint != inHand.checkpoint)
         return .stopped
       }
+      let error = sourceChange(behind: error) ?? error
       drop()
       if !error.isRetryable { await cleanUp() }
       return .failed(explained(error))
+    }
+  }
+
+  /// Why a remote received other bytes than were announced: the source changed under way.
+  private func sourceChange(behind error: TransferError) -> TransferError? {
+    guard error.code == .checksumMismatch, spec.direction == .upload else { return nil }
+    do throws(TransferError) {
+      try source?.verifyUnchanged()
+      return nil
+    } catch {
+      return error.during(.upload)
     }
   }
 

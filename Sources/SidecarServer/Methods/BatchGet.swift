@@ -24,7 +24,8 @@ struct BatchGet: AsyncMethod {
       writer.field("status", page.isIdle ? "idle" : "inProgress")
       writer.object("counts") { writer in
         for state in TransferState.allCases where state != .cancelled {
-          writer.field(state.rawValue, page.counts[state] ?? 0)
+          writer.key(named: state.rawValue)
+          writer.int(Int64(page.counts[state] ?? 0))
         }
       }
       items.write(as: "files", to: &writer)
@@ -142,7 +143,7 @@ struct BatchItems: Sendable {
     next = isLast || fit == 0 ? nil : page.files[fit - 1].place
   }
 
-  func write(as name: String, to writer: inout JSONWriter) {
+  func write(as name: StaticString, to writer: inout JSONWriter) {
     writer.array(name, items)
     writer.next(next.map { String($0) })
   }

@@ -114,7 +114,7 @@ struct BatchSend: AsyncMethod {
     writer.field("batchId", batchID)
     if let meta {
       for (name, value) in try JSONNode(meta).members() where name != "batchId" {
-        writer.field(name, value.raw)
+        writer.field(named: name, value.raw)
       }
     }
     writer.endObject()

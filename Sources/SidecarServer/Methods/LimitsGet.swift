@@ -51,7 +51,7 @@ struct LimitsReply: Reply {
 
 extension JSONWriter {
   /// A member with an integer, or null for none.
-  fileprivate mutating func nullable(_ name: String, _ value: Int64?) {
+  fileprivate mutating func nullable(_ name: StaticString, _ value: Int64?) {
     key(name)
     if let value { int(value) } else { null() }
   }

@@ -35,14 +35,15 @@ struct ServerStats: ImmediateMethod {
       let counts = server.sharingIfAny?.engine.counts ?? [:]
       writer.object("transfers") { writer in
         for state in TransferState.allCases where state != .interrupted {
-          writer.field(state.rawValue, counts[state] ?? 0)
+          writer.key(named: state.rawValue)
+          writer.int(Int64(counts[state] ?? 0))
         }
       }
       let activity = server.sharingIfAny?.engine.activity ?? [:]
       writer.object("remotes") { writer in
         for remote in server.configuration.remotes {
           let traffic = server.sharingIfAny?.engine.remotes.traffic(of: remote.name)
-          writer.object(remote.name) { writer in
+          writer.object(named: remote.name) { writer in
             writer.field("queued", activity[remote.name]?.queued ?? 0)
             writer.field("running", activity[remote.name]?.running ?? 0)
             writer.field("bytesUp", traffic?.bytesUp ?? 0)

@@ -9,9 +9,9 @@ struct TransferGet: ImmediateMethod {
   let server: Server
 
   struct Outcome: Reply {
-    let snapshot: TransferSnapshot
+    let snapshot: [UInt8]
 
-    func write(to writer: inout JSONWriter) { writer.snapshot(snapshot) }
+    func write(to writer: inout JSONWriter) { writer.verbatim(snapshot) }
   }
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> TransferID {
@@ -20,6 +20,11 @@ struct TransferGet: ImmediateMethod {
   }
 
   func run(_ id: TransferID) throws(TransferError) -> Outcome {
-    Outcome(snapshot: try server.engine.snapshot(of: id))
+    let text = try server.engine.text(of: id) { snapshot in
+      var writer = JSONWriter()
+      writer.snapshot(snapshot)
+      return writer.take()
+    }
+    return Outcome(snapshot: text)
   }
 }

@@ -174,7 +174,7 @@ extension JSONNode {
       guard names.isDisjoint(with: ["path", "stream"]) else { return self }
       var writer = JSONWriter()
       writer.beginObject()
-      for (name, value) in members { writer.field(name, value.raw) }
+      for (name, value) in members { writer.field(named: name, value.raw) }
       writer.field("text", "")
       writer.endObject()
       return JSONNode(RawJSON(validated: writer.take()))

@@ -34,7 +34,7 @@ extension JSONWriter {
 
   /// The members of a batch that is complete; its files as far as they fit a number of bytes.
   mutating func completion(_ completion: BatchCompletion, within bytes: Int) {
-    let groups: [(name: String, state: TransferState)] = [
+    let groups: [(name: StaticString, state: TransferState)] = [
       ("successful", .succeeded), ("rejected", .rejected), ("failed", .failed),
     ]
     field("batchId", completion.id)
@@ -83,12 +83,12 @@ extension JSONWriter {
   }
 
   /// A member with what is uploaded of a file.
-  mutating func attachment(_ name: String, _ entry: BatchEntry) {
+  mutating func attachment(_ name: StaticString, _ entry: BatchEntry) {
     if let result = entry.snapshot?.result { attachment(name, result) }
   }
 
   /// A member with what is uploaded.
-  mutating func attachment(_ name: String, _ result: TransferResult) {
+  mutating func attachment(_ name: StaticString, _ result: TransferResult) {
     switch result {
     case .shared(let shared):
       let file = shared.file
@@ -108,7 +108,7 @@ extension JSONWriter {
   }
 
   private mutating func attachment(
-    _ key: String,
+    _ key: StaticString,
     url: String?,
     _ name: String,
     type: String?,

@@ -5,7 +5,7 @@ extension JSONWriter {
   /// An object's metadata as the remote knows it.
   ///
   /// Where the storage has no name of its own, the remote's is its bucket's.
-  mutating func metadata(_ name: String, _ metadata: ObjectMetadata, bucket remote: String) {
+  mutating func metadata(_ name: StaticString, _ metadata: ObjectMetadata, bucket remote: String) {
     object(name) { writer in
       writer.field("name", metadata.name)
       writer.field("fullPath", metadata.fullPath)
@@ -17,22 +17,22 @@ extension JSONWriter {
       writer.field("etag", metadata.etag)
       writer.field("md5", metadata.md5)
       writer.field("sha256", metadata.sha256)
-      writer.field("generation", metadata.generation.map { String($0) })
+      writer.field("generation", quoting: metadata.generation)
       writer.object("custom") { writer in
         for (key, value) in metadata.settable.custom.sorted(by: { $0.key < $1.key }) {
-          writer.field(key, value)
+          writer.field(named: key, value)
         }
       }
     }
   }
 
   /// An object's metadata as its uploader gave it.
-  mutating func settableMetadata(_ name: String, _ settable: SettableMetadata) {
+  mutating func settableMetadata(_ name: StaticString, _ settable: SettableMetadata) {
     object(name) { writer in
       writer.settable(settable)
       writer.object("custom") { writer in
         for (key, value) in settable.custom.sorted(by: { $0.key < $1.key }) {
-          writer.field(key, value)
+          writer.field(named: key, value)
         }
       }
     }

@@ -18,7 +18,7 @@ struct MessageReply: Reply {
   func raw(_ settings: ServerSettings) -> RawJSON {
     var writer = JSONWriter()
     write(to: &writer, truncated: false)
-    if writer.bytes.count > settings.pageBytes {
+    if writer.count > settings.pageBytes {
       _ = writer.take()
       write(to: &writer, truncated: true)
     }

@@ -27,7 +27,7 @@ func count(_ items: [RawJSON], within limit: Int) -> Int {
 
 extension JSONWriter {
   /// A member with an array of finished items.
-  mutating func array(_ name: String, _ items: [RawJSON]) {
+  mutating func array(_ name: StaticString, _ items: [RawJSON]) {
     key(name)
     beginArray()
     for item in items { raw(item) }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import time
@@ -46,13 +47,10 @@ class Channels:
 
     async def wait(self, seconds: float) -> None:
         """Until a message comes, at most so long."""
-        try:
-            await asyncio.wait_for(asyncio.shield(self._signal()), seconds)
-        except asyncio.TimeoutError:
-            return
-
-    async def _signal(self) -> None:
-        await self._changed.wait()
+        # The one of now: by the time the wait has begun, a message may have replaced it.
+        changed = self._changed
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(changed.wait(), seconds)
 
     def after(
         self, tt: int, channels: list[str], groups: list[str], match: Any, limit: int = 100

@@ -23,10 +23,10 @@ struct TestEcho: ImmediateMethod {
     writer.field("value", value)
     writer.endObject()
     let limit = server.settings.maxOutLineBytes - Server.envelopeBytes
-    guard writer.bytes.count <= limit else {
+    guard writer.count <= limit else {
       throw TransferError(
         .invalidArgument,
-        "value takes \(writer.bytes.count) bytes and may take \(limit); raise maxOutLineBytes.",
+        "value takes \(writer.count) bytes and may take \(limit); raise maxOutLineBytes.",
         field: "/value"
       )
     }
