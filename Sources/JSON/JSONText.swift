@@ -42,8 +42,9 @@ enum JSONText {
     return index
   }
 
-  /// The high bits of eight bytes that are not plain. The lowest is exact; borrows can only mark
-  /// bytes above it wrongly.
+  /// The high bits of eight bytes that are not plain.
+  ///
+  /// The lowest is exact; borrows can only mark bytes above it wrongly.
   @inline(__always)
   private static func marks(
     in bytes: UnsafeRawBufferPointer,
