@@ -1,3 +1,4 @@
+internal import Backends
 internal import JSON
 internal import TransferModel
 
@@ -43,14 +44,14 @@ struct Fault: Equatable {
     secrets: [Secret] = []
   ) -> TransferError {
     let (errorCode, advice) = meaning(of: status)
-    let words = message.map { Self.redacted($0, secrets) }
+    let words = message.map { secrets.redacted($0) }
     let said = words.map { " (\($0.prefix(200)))" } ?? ""
     var error = TransferError(
       errorCode,
       "\(service?.prefix(64) ?? "PubNub") refused to \(what) with status \(status)\(said): \(advice)"
     )
     error.httpStatus = status
-    error.serverCode = (code ?? service).map { Self.redacted(String($0.prefix(128)), secrets) }
+    error.serverCode = (code ?? service).map { String(secrets.redacted($0).prefix(128)) }
     error.serverMessage = words.map { String(decoding: $0.utf8.prefix(1024), as: UTF8.self) }
     return error
   }
@@ -74,14 +75,6 @@ struct Fault: Equatable {
       (.config, "correct publishKey and subscribeKey of this remote.")
     case 400..<500: (.invalidArgument, "correct what was asked.")
     default: (.server, "that answer is not known here.")
-    }
-  }
-
-  private static func redacted(_ text: String, _ secrets: [Secret]) -> String {
-    let visible = String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 }))
-    return secrets.reduce(visible) { text, secret in
-      text.split(separator: secret.text, omittingEmptySubsequences: false)
-        .joined(separator: "(secret)")
     }
   }
 }

@@ -133,7 +133,7 @@ struct PubNubFeed: SubscriptionFeed {
     filter: String?,
     from cursor: FeedStart?
   ) -> HTTPRequest {
-    let names = channels.sorted().map(PercentEncoding.segment).joined(separator: ",")
+    let names = channels.sorted().map(PercentEncoding.component).joined(separator: ",")
     var query = Query()
     query.add("tt", cursor?.timetoken.description ?? "0")
     query.add("tr", cursor?.region)

@@ -32,9 +32,11 @@ extension PubNubRemote {
     let start = "/v1/files/\(settings.subscribeKey)/channels/"
     if let url = HTTPURL(text), url.origin == settings.origin, url.path.hasPrefix(start) {
       let rest = url.path.dropFirst(start.count)
-      let parts = rest.split(separator: "/", omittingEmptySubsequences: false)
-      if parts.count == 4, parts[1] == "files", let channel = PercentEncoding.decode(parts[0]),
-        let id = PercentEncoding.decode(parts[2]), let name = PercentEncoding.decode(parts[3])
+      let parts = rest.split(separator: "/", omittingEmptySubsequences: false).map {
+        PercentEncoding.decode(String($0))
+      }
+      if parts.count == 4, parts[1] == "files", let channel = parts[0], let id = parts[2],
+        let name = parts[3]
       {
         return .file(channel: channel, id: id, name: name)
       }
@@ -73,11 +75,11 @@ extension PubNubRemote {
   }
 
   private func filesPath(_ channel: String) -> String {
-    "/v1/files/\(settings.subscribeKey)/channels/\(PercentEncoding.segment(channel))"
+    "/v1/files/\(settings.subscribeKey)/channels/\(PercentEncoding.component(channel))"
   }
 
   private func filePath(channel: String, id: String, name: String) -> String {
-    "\(filesPath(channel))/files/\(PercentEncoding.segment(id))/\(PercentEncoding.segment(name))"
+    "\(filesPath(channel))/files/\(PercentEncoding.component(id))/\(PercentEncoding.component(name))"
   }
 
   /// Asks for a place to upload to.
@@ -122,12 +124,12 @@ extension PubNubRemote {
     if !announcement.replicate { query.add("norep", "true") }
     query.add("custom_message_type", announcement.customMessageType)
     try query.add(announcement.query)
-    let message = PercentEncoding.segment(String(decoding: payload, as: UTF8.self))
+    let message = PercentEncoding.component(String(decoding: payload, as: UTF8.self))
     return HTTPRequest(
       .get,
       origin: settings.origin,
       path: "/v1/files/publish-file/\(publishKey)/\(settings.subscribeKey)/0/"
-        + "\(PercentEncoding.segment(announcement.channel))/0/\(message)",
+        + "\(PercentEncoding.component(announcement.channel))/0/\(message)",
       query: query.encoded,
       isRepeatable: false
     )

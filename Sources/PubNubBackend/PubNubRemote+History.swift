@@ -7,7 +7,7 @@ package import TransferModel
 /// Messages that PubNub has kept.
 extension PubNubRemote {
   private func historyPath(_ channel: String) -> String {
-    "/v3/history/sub-key/\(settings.subscribeKey)/channel/\(PercentEncoding.segment(channel))"
+    "/v3/history/sub-key/\(settings.subscribeKey)/channel/\(PercentEncoding.component(channel))"
   }
 
   /// Asks for a page: older than `start`, not older than `end`.

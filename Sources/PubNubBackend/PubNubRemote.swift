@@ -104,7 +104,7 @@ package final class PubNubRemote: HTTPRemote {
       body: request.method == .post || request.method == .patch ? body : [],
       secretKey: secretKey
     )
-    request.query += "&signature=" + PercentEncoding.value(signature)
+    request.query += "&signature=" + Query.encode(signature)
     return request
   }
 

@@ -1,3 +1,4 @@
+internal import Backends
 internal import TransferModel
 
 /// Parameters of a request to PubNub.
@@ -28,9 +29,14 @@ struct Query {
 
   /// Encoded and sorted by name, as it is signed; all of it is ASCII.
   var encoded: String {
-    items.map { (PercentEncoding.value($0.name), PercentEncoding.value($0.value)) }
+    items.map { (Self.encode($0.name), Self.encode($0.value)) }
       .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
       .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+  }
+
+  /// As PubNub computes it for signatures: `~` goes too.
+  static func encode(_ text: String) -> String {
+    PercentEncoding.component(text).replacing("~", with: "%7E")
   }
 
   private static let reserved: Set = [

@@ -1,3 +1,4 @@
+internal import Backends
 internal import TransferModel
 
 /// What PubNub takes, looked at before it is asked.
@@ -59,7 +60,7 @@ enum Rules {
     guard let type else { return }
     let isSound =
       (3...50).contains(type.utf8.count)
-      && type.utf8.allSatisfy { PercentEncoding.segment(String(UnicodeScalar($0))).utf8.count == 1 }
+      && PercentEncoding.component(type) == type
       && !type.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~") }
       && !["-", "_", "pn-", "pn_"].contains { type.hasPrefix($0) }
     guard isSound else {

@@ -1,3 +1,4 @@
+import Backends
 import TransferModel
 
 /// Where the files of channels lie: `channels/<channel>/files/<id>/<name>`.

@@ -1,3 +1,4 @@
+import Backends
 import Crypto
 
 /// RFC 2047: how text that is not ASCII travels in a header's value, and how S3 itself returns it.

@@ -1,3 +1,4 @@
+import Backends
 import Configuration
 import TransferModel
 

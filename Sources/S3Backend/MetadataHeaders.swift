@@ -1,3 +1,4 @@
+import Backends
 import TransferModel
 
 /// An object's metadata as headers, both ways.
@@ -107,7 +108,7 @@ enum MetadataHeaders {
       if name != key {
         name = unique(name, among: taken)
         taken.insert(name)
-        spellings.append("\(name)=\(PercentEncoding.query(key))")
+        spellings.append("\(name)=\(PercentEncoding.component(key))")
       }
       headers.append(HTTPHeader(name, EncodedWord.encode(custom[key] ?? "")))
     }

@@ -1,3 +1,4 @@
+import Backends
 import TransferModel
 
 /// A page of keys.

@@ -1,3 +1,4 @@
+import Backends
 import TransferModel
 
 /// What a server said went wrong.
@@ -32,9 +33,14 @@ struct S3Fault: Equatable {
     message = error?.text("Message") ?? ""
     // It becomes a part of headers and of a host's name.
     region = (response.header("x-amz-bucket-region") ?? error?.text("Region")).flatMap {
-      $0.isEmpty || PercentEncoding.query($0) != $0 ? nil : $0
+      (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(Self.isOfRegions) ? $0 : nil
     }
     endpoint = error?.text("Endpoint")
+  }
+
+  private static func isOfRegions(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+      || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
   }
 
   /// Whether nothing of this name is there.
@@ -73,14 +79,14 @@ struct S3Fault: Equatable {
   ///
   /// - Parameters:
   ///   - what: what was tried, in words that follow "Cannot".
-  ///   - redact: takes out of a server's words what nobody else should read.
+  ///   - secrets: are taken out of the server's words.
   /// - Returns: the code that fits and what to do, with the server's own words.
-  func error(_ what: String, redact: (String) -> String = { $0 }) -> TransferError {
+  func error(_ what: String, secrets: [Secret] = []) -> TransferError {
     let (errorCode, advice) = judgement
     var error = TransferError(errorCode, "Cannot \(what): \(advice)")
     error.httpStatus = status
-    if !code.isEmpty { error.serverCode = String(redact(code).prefix(64)) }
-    if !message.isEmpty { error.serverMessage = Self.excerpt(redact(message)) }
+    if !code.isEmpty { error.serverCode = String(secrets.redacted(code).prefix(64)) }
+    if !message.isEmpty { error.serverMessage = Self.excerpt(secrets.redacted(message)) }
     if errorCode.isRetryable != isTransient { error.retryableOverride = isTransient }
     return error
   }

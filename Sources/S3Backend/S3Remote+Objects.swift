@@ -248,7 +248,7 @@ extension S3Remote {
 enum PageToken {
   private static let mark = "s3."
 
-  static func wrap(_ token: String) -> String { mark + PercentEncoding.query(token) }
+  static func wrap(_ token: String) -> String { mark + PercentEncoding.component(token) }
 
   static func unwrap(_ next: String) -> String? {
     guard next.hasPrefix(mark), next.utf8.count <= 8192,

@@ -168,9 +168,7 @@ package final class S3Remote: HTTPRemote {
     let secrets = [
       credentials?.accessKeyID, credentials?.secretAccessKey, credentials?.sessionToken,
     ]
-    return fault.error("\(what) \(place)") { text in
-      secrets.compactMap { $0?.text }.reduce(text) { $0.replacing($1, with: "…") }
-    }
+    return fault.error("\(what) \(place)", secrets: secrets.compactMap { $0 })
   }
 }
 

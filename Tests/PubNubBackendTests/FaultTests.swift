@@ -79,7 +79,7 @@ struct FaultTests {
       doing: "do this"
     )
     #expect(try #require(error.serverMessage).utf8.count <= 1027)
-    #expect(try #require(error.serverMessage).hasPrefix("no (secret)é"))
+    #expect(try #require(error.serverMessage).hasPrefix("no (secret) é"))
     #expect(!error.message.contains("t0ken"))
   }
 

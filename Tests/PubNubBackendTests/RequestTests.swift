@@ -17,8 +17,8 @@ struct RequestTests {
     ] as [(String, String, String?)]
   )
   func encoding(_ text: String, _ segment: String, _ value: String?) {
-    #expect(PercentEncoding.segment(text) == segment)
-    #expect(PercentEncoding.value(text) == value ?? segment)
+    #expect(PercentEncoding.component(text) == segment)
+    #expect(Query.encode(text) == value ?? segment)
     #expect(PercentEncoding.decode(segment) == text)
   }
 
@@ -55,7 +55,7 @@ struct RequestTests {
     let request = try remote().publishRequest(announcement)
     let message = #"{"message":{"t":"hi + / ~"},"file":{"id":"f1","name":"my file#1.txt"}}"#
     #expect(
-      request.path == "/v1/files/publish-file/pub/sub/0/ch/0/" + PercentEncoding.segment(message)
+      request.path == "/v1/files/publish-file/pub/sub/0/ch/0/" + PercentEncoding.component(message)
     )
     #expect(
       request.query == "a=b%20c&custom_message_type=my-type&meta=%7B%22k%22%3A%22v%20v%22%7D"
@@ -69,7 +69,7 @@ struct RequestTests {
     let announcement = Announcement(channel: "ch", fileID: "f1", fileName: "a")
     let request = try remote().publishRequest(announcement)
     #expect(request.query == "store=1")
-    #expect(request.path.hasSuffix(PercentEncoding.segment(#"{"file":{"id":"f1","name":"a"}}"#)))
+    #expect(request.path.hasSuffix(PercentEncoding.component(#"{"file":{"id":"f1","name":"a"}}"#)))
   }
 
   @Test("Parameters of ferry's own cannot be given", arguments: ["uuid", "auth", "store", ""])

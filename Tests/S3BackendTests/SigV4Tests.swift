@@ -1,3 +1,4 @@
+import Backends
 import Testing
 import TransferModel
 
@@ -218,7 +219,7 @@ struct PercentEncodingTests {
   )
   func roundTrip(_ text: String, _ path: String, _ query: String) {
     #expect(PercentEncoding.path(text) == path)
-    #expect(PercentEncoding.query(text) == query)
+    #expect(PercentEncoding.component(text) == query)
     #expect(PercentEncoding.decode(path)?.utf8.elementsEqual(text.utf8) == true)
     #expect(PercentEncoding.decode(query)?.utf8.elementsEqual(text.utf8) == true)
   }

@@ -1,14 +1,15 @@
-/// Percent-encoding as SigV4 defines it, so that what is sent is what is signed.
-enum PercentEncoding {
+/// Percent-encoding with upper-case digits, of everything but RFC 3986's unreserved characters: as
+/// servers compute it that check a signature, so that what is sent is what is signed.
+package enum PercentEncoding {
   /// A key for a path: everything but `A-Za-z0-9-._~` and `/` becomes `%XX`; nothing is normalised.
-  static func path(_ text: String) -> String { encode(text, keeping: UInt8(ascii: "/")) }
+  package static func path(_ text: String) -> String { encode(text, keeping: UInt8(ascii: "/")) }
 
-  /// A name or value for a query: as for a path, and `/` too.
-  static func query(_ text: String) -> String { encode(text, keeping: nil) }
+  /// A segment of a path, or a name or value for a query: as for a path, and `/` too.
+  package static func component(_ text: String) -> String { encode(text, keeping: nil) }
 
   /// A whole query: sorted, and a name without value gets its `=`.
-  static func query(_ parameters: [(name: String, value: String)]) -> String {
-    parameters.map { (query($0.name), query($0.value)) }
+  package static func query(_ parameters: [(name: String, value: String)]) -> String {
+    parameters.map { (component($0.name), component($0.value)) }
       // By name first: `=` is not lower than all that a name can go on with.
       .sorted { $0 < $1 }
       .map { "\($0)=\($1)" }
@@ -16,7 +17,7 @@ enum PercentEncoding {
   }
 
   /// What was encoded; nil where a `%` is not followed by two digits or the bytes are no UTF-8.
-  static func decode(_ text: String, plusIsSpace: Bool = false) -> String? {
+  package static func decode(_ text: String, plusIsSpace: Bool = false) -> String? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)
     var rest = text.utf8.makeIterator()
@@ -35,7 +36,7 @@ enum PercentEncoding {
   }
 
   /// The value of a hexadecimal digit in either case.
-  static func digit(_ byte: UInt8) -> UInt8? {
+  package static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
     case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
@@ -45,7 +46,9 @@ enum PercentEncoding {
   }
 
   /// Two upper-case digits.
-  static func hex(_ byte: UInt8) -> [UInt8] { [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+  package static func hex(_ byte: UInt8) -> [UInt8] {
+    [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  }
 
   private static let digits = Array("0123456789ABCDEF".utf8)
 
