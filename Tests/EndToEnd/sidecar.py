@@ -19,7 +19,7 @@ from contract import ROOT
 from inbox import HEADER, Inbox, take_messages
 
 # One deadline for everything that has none of its own; generous, since two cores are shared.
-TIMEOUT = float(os.environ.get("FERRY_TEST_TIMEOUT", "30"))
+TIMEOUT = float(os.environ.get("FERRY_TEST_TIMEOUT", "60"))
 LINE_LIMIT = 16 << 20  # what initialize announces as maxLineBytes
 BINARY = Path(os.environ.get("FERRY_BIN") or ROOT / ".build" / "release" / "ferry").resolve()
 

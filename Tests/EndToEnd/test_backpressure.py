@@ -22,7 +22,7 @@ def flood(ferry: Sidecar, method: str, count: int, **params: Any) -> list[str]:
     )
     writer = threading.Thread(target=ferry.send_raw, args=(lines,), daemon=True)
     writer.start()
-    writer.join(TIMEOUT / 10)  # it ends, or ferry has stopped reading; both are right
+    writer.join(TIMEOUT / 20)  # it ends, or ferry has stopped reading; both are right
     return names
 
 
