@@ -37,7 +37,10 @@ struct ListedPage: Equatable {
       prefixes.append(prefix)
     }
     if root.text("IsTruncated") == "true" {
-      guard let token = root.text("NextContinuationToken"), !token.isEmpty else { return nil }
+      // One that leads to the page it came with would be followed for ever.
+      guard let token = root.text("NextContinuationToken"), !token.isEmpty,
+        token != root.text("ContinuationToken")
+      else { return nil }
       next = token
     }
   }

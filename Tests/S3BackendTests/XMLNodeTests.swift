@@ -136,6 +136,21 @@ struct S3AnswerTests {
     #expect(ListedPage(bytes(plain))?.keys.first?.key == "a+b%20")
   }
 
+  @Test("A page that leads to itself is none")
+  func selfReference() {
+    func page(_ next: String) -> ListedPage? {
+      ListedPage(
+        bytes(
+          "<ListBucketResult><IsTruncated>true</IsTruncated><ContinuationToken>a"
+            + "</ContinuationToken><NextContinuationToken>\(next)</NextContinuationToken>"
+            + "</ListBucketResult>"
+        )
+      )
+    }
+    #expect(page("b")?.next == "b")
+    #expect(page("a") == nil)
+  }
+
   @Test(
     "A page that is cut off by its server, or is something else, is none",
     arguments: [
