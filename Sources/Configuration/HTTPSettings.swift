@@ -15,7 +15,10 @@ package struct HTTPSettings: Sendable, Equatable {
   /// Reads the keys that such remotes have in common.
   init(_ fields: inout ConfigFields) throws(ConfigurationError) {
     caFile = try fields.path("caFile")
-    proxy = try fields.parsed("proxy", expected: ProxyChoice.expected) { ProxyChoice($0) } ?? proxy
+    proxy =
+      try fields.parsed("proxy", expected: ProxyChoice.expected, isSecret: true) {
+        ProxyChoice($0)
+      } ?? proxy
     retries = try fields.integer("retries", in: 0...10).map { Int($0) } ?? retries
   }
 }

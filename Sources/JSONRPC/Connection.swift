@@ -11,7 +11,7 @@ package final class Connection: Sendable {
     /// The most requests that may wait for their reply.
     package var maxInFlight = 65_536
     /// The most members one batch array may have.
-    package var maxBatchMembers = 1_000
+    package var maxBatchMembers = 100
 
     /// The limits that are usual.
     package init() {}

@@ -5,7 +5,7 @@ enum Redaction {
   /// The message's text with every secret replaced.
   ///
   /// Values of members whose names speak of keys, secrets, tokens, passwords, authorization or
-  /// ciphers become `"***"`, at any depth, as do queries and passwords of URLs in any string;
+  /// ciphers (and proxies, whose URLs may hold one) become `"***"`, at any depth, as do queries and passwords of URLs in any string;
   /// `data` and `text` over 64 bytes become `"<N bytes>"`. What is no JSON is not shown at all,
   /// since nobody can say where in it a secret is.
   static func text(of message: [UInt8]) -> String {
@@ -19,7 +19,7 @@ enum Redaction {
   }
 
   private static let secretWords = [
-    "key", "secret", "token", "password", "authorization", "cipher",
+    "key", "secret", "token", "password", "authorization", "cipher", "proxy",
   ]
   /// Names that contain such a word and are no secret.
   private static let plainNames: Set<String> = ["timetoken", "stateKey"]

@@ -32,7 +32,9 @@ extension TransferError {
         (.unknown, "too many files are open; raise the limit (ulimit -n) or lower concurrency")
       default: (.unknown, words(of: number))
       }
-    return TransferError(code, "Cannot \(doing) '\(shown(path))': \(advice).")
+    var error = TransferError(code, "Cannot \(doing) '\(shown(path))': \(advice).")
+    if number == EMFILE || number == ENFILE { error.retryableOverride = true }
+    return error
   }
 
   /// A path for a message: its middle left out where it is longer than 400 bytes.

@@ -41,7 +41,8 @@ struct MultipartUpload: Sendable, Equatable {
 
   /// Equal parts of at least the size that is wanted.
   static func partSize(for size: Int64, wanted: Int64?) -> Int64 {
-    let needed = (size + mostParts - 1) / mostParts
+    // Without a sum, which the largest sizes would overflow.
+    let needed = size / mostParts + (size % mostParts == 0 ? 0 : 1)
     return max(wanted ?? defaultPartSize, (needed + grain - 1) / grain * grain)
   }
 

@@ -17,13 +17,15 @@ struct RangePlan: Sendable, Equatable {
   /// Bytes of the first piece.
   static let firstSize: Int64 = 1 << 20
   /// Bytes of every other, but the last.
-  static let pieceSize: Int64 = 8 << 20
+  let pieceSize: Int64
 
-  /// Begins with nothing there.
-  init(size: Int64) {
+  /// Begins with nothing there; pieces that are not written to a file are held in memory.
+  init(size: Int64, isFile: Bool = true) {
     self.size = size
+    let pieceSize: Int64 = isFile ? 8 << 20 : 1 << 20
+    self.pieceSize = pieceSize
     let rest = max(0, size - Self.firstSize)
-    let count = size == 0 ? 0 : 1 + Int((rest + Self.pieceSize - 1) / Self.pieceSize)
+    let count = size == 0 ? 0 : 1 + Int((rest + pieceSize - 1) / pieceSize)
     done = Array(repeating: false, count: count)
   }
 
@@ -33,8 +35,8 @@ struct RangePlan: Sendable, Equatable {
   /// The bytes of a piece, counted from the start of what is wanted.
   func range(of piece: Int) -> Range<Int64> {
     guard piece > 0 else { return 0..<min(Self.firstSize, size) }
-    let start = Self.firstSize + Int64(piece - 1) * Self.pieceSize
-    return start..<min(start + Self.pieceSize, size)
+    let start = Self.firstSize + Int64(piece - 1) * pieceSize
+    return start..<min(start + pieceSize, size)
   }
 
   /// Takes the next piece to be fetched; nil where all that are left are under way.
@@ -83,13 +85,13 @@ struct RangePlan: Sendable, Equatable {
       runs.append(end == index + 1 ? "\(index)" : "\(index)-\(end - 1)")
       index = end
     }
-    return "\(Self.firstSize)/\(Self.pieceSize):" + runs.joined(separator: ",")
+    return "\(Self.firstSize)/\(pieceSize):" + runs.joined(separator: ",")
   }
 
   /// Reads what ``text`` wrote; nothing is there where it cannot be read.
   init(size: Int64, text: String) {
     self.init(size: size)
-    let mark = "\(Self.firstSize)/\(Self.pieceSize):"
+    let mark = "\(Self.firstSize)/\(pieceSize):"
     guard text.hasPrefix(mark) else { return }
     for run in text.dropFirst(mark.count).split(separator: ",") {
       let texts = run.split(separator: "-", omittingEmptySubsequences: false)

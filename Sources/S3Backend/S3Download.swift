@@ -201,7 +201,7 @@ extension S3Download {
 
   private mutating func opened(isKept: Bool) {
     guard case .open(let bytes) = step, let object else { return }
-    if !isKept { plan = RangePlan(size: Int64(object.range.count)) }
+    if !isKept { plan = RangePlan(size: Int64(object.range.count), isFile: isFile) }
     if let bytes, !bytes.isEmpty {
       step = .write(bytes, at: 0, piece: 0)
     } else if plan?.isComplete == true {
@@ -353,7 +353,7 @@ extension S3Download {
     if let earlier, earlier.etag == etag, earlier.size == metadata.size {
       plan = RangePlan(size: length, text: earlier.pieces)
     } else {
-      plan = RangePlan(size: length)
+      plan = RangePlan(size: length, isFile: isFile)
     }
     earlier = nil
   }

@@ -52,7 +52,10 @@ struct EngineState {
   var ended: [TransferState: Int] = [:]
   private var inlineData: [(id: TransferID, bytes: Int)] = []
   private var inlineBytes = 0
-  private var settledOrder: [TransferID] = []
+  private var settledOrder: [(id: TransferID, number: Int)] = []
+  /// The number of each one's last end; what is tried again and ends again is new.
+  private var lastEnds: [TransferID: Int] = [:]
+  private var endNumber = 0
 
   init(concurrency: Int) { queue = AdmissionQueue(concurrency: concurrency) }
 
@@ -136,16 +139,25 @@ struct EngineState {
     }
   }
 
+  /// An end is over: the transfer is tried again, or gone.
+  mutating func forgetEnd(of id: TransferID) { lastEnds[id] = nil }
+
   /// Remembers an end (nil: of an earlier process), and drops the oldest past the limit.
   /// - Returns: what was dropped.
   mutating func remember(settled id: TransferID, as end: TransferState?) -> [TransferRecord] {
     if let end { ended[end, default: 0] += 1 }
-    settledOrder.append(id)
+    endNumber += 1
+    settledOrder.append((id, endNumber))
+    lastEnds[id] = endNumber
     // Cut in steps, so that each end costs the same however many are kept.
     guard settledOrder.count > Self.settledLimit + 256 else { return [] }
+    settledOrder.removeAll { lastEnds[$0.id] != $0.number }
     let surplus = settledOrder.count - Self.settledLimit
+    guard surplus > 0 else { return [] }
     var dropped: [TransferRecord] = []
-    for id in settledOrder.prefix(surplus) where records[id]?.isForgettable == true {
+    for (id, _) in settledOrder.prefix(surplus) {
+      lastEnds[id] = nil
+      guard records[id]?.isForgettable == true else { continue }
       if let record = records.remove(id) { dropped.append(record) }
     }
     settledOrder.removeFirst(surplus)

@@ -35,6 +35,8 @@ final class FrontierDigest: Sendable {
             return .failure(error)
           }
           hashed = next
+          // The pool has few threads, and others wait for them.
+          await Task.yield()
         }
       }
       return .success(hasher)

@@ -11,6 +11,7 @@ final class RunEnvironment: Sendable {
   let downloadRate: RateLimiter
   /// Where blocking work is done.
   let pool: BlockingPool
+  let openPauses = OpenPauses()
   private let temporaryFolder: String
   private let isPrepared = Mutex(false)
 
@@ -48,15 +49,17 @@ final class RunEnvironment: Sendable {
   }
 
   private func removeOldFiles() {
-    // Parts of processes that are gone; a folder that cannot be listed shows at the first write.
-    _ = try? PartFile.sweep(temporaryFolder)
+    let oldest = time(nil) - Self.temporaryLifetime
+    // A folder that cannot be listed shows at the first write.
+    _ = try? PartFile.sweep(temporaryFolder, before: oldest)
     guard let folder = opendir(temporaryFolder) else { return }
     defer { closedir(folder) }
-    let oldest = time(nil) - Self.temporaryLifetime
     while let entry = readdir(folder) {
       let name = withUnsafePointer(to: entry.pointee.d_name) { bytes in
         bytes.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
+      // Parts are swept by their locks.
+      if PartFile.isPart(name) { continue }
       var status = stat()
       guard fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0,
         status.st_mode & S_IFMT == S_IFREG, status.st_mtim.tv_sec < oldest

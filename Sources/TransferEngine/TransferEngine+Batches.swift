@@ -155,6 +155,7 @@ extension TransferEngine {
     // A retry goes on from what the row tells.
     if let run = record.run { Task(executorPreference: pool) { await run.suspend() } }
     state.records[id] = nil
+    state.forgetEnd(of: id)
     state.shelf.add(
       id,
       .init(
@@ -184,6 +185,7 @@ extension TransferEngine {
       return true
     }
     state.records[id] = nil
+    state.forgetEnd(of: id)
     forget([record])
     if let run = record.run { Task(executorPreference: pool) { await run.abandon() } }
     return true

@@ -153,6 +153,7 @@ extension TransferEngine {
         )
       }
       state.records[id] = nil
+      state.forgetEnd(of: id)
       forget([record])
       // What a failed one could have gone on with.
       if let run = record.run { Task(executorPreference: pool) { await run.cleanUp() } }

@@ -134,7 +134,8 @@ extension TransferEngine {
       case .failed(let error):
         record.error = error
         runEnd = .failed(rejected: error.phase == .prepare && error.code.rejects)
-      case .stopped:
+      case .stopped(let inHand):
+        if let inHand { (record.run, record.kept) = (nil, inHand) }
         runEnd = .stopped
       }
       transition(&record, &state) { $0.runEnded(runEnd) }

@@ -170,7 +170,7 @@ package final class TransferEngine: Sendable {
       throw .duplicate(spec.id)
     }
     if waiter.isDetached { state.records[spec.id]?.isDetached = true }
-    if waiter.isDetached, record.isPersisted {
+    if waiter.isDetached, record.isPersisted || record.machine.visible.isSettled {
       tell.yield(.accepted(spec.id, waiter))
     } else if !waiter.isDetached, !record.isEnding, let settlement = record.settlement {
       tell.yield(.joined(settlement, waiter))

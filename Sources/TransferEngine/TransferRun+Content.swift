@@ -38,7 +38,7 @@ extension TransferRun {
     case .path, .spool, .bytes, nil: try openSource()
     }
     let size = outgoingSize
-    if spec.computesDigest { try hashOutgoing(size) }
+    if spec.computesDigest { try await hashOutgoing(size) }
     if case .spool = spec.source { try requireWholeSpool(size) }
     slot.set(total: size)
     return OutgoingContent(
@@ -54,14 +54,14 @@ extension TransferRun {
     return 0
   }
 
-  private func hashOutgoing(_ size: Int64) throws(TransferError) {
+  private func hashOutgoing(_ size: Int64) async throws(TransferError) {
     guard let source else {
       hasher = ContentHasher(md5: false)
       if case .bytes(let bytes) = spec.source { hasher?.update(bytes) }
       return
     }
     if size <= Self.hashedFirstLimit {
-      hasher = try hash(of: source.number, upTo: size, md5: false)
+      hasher = try await hash(of: source.number, upTo: size, md5: false)
     } else {
       following = FrontierDigest(
         of: source.number,
@@ -214,7 +214,7 @@ extension TransferRun {
       _ = try await following.finish()
       self.following = nil
     } else if isTakenUp, let part {
-      hasher = try hash(of: part.number, upTo: Int64(range.count), md5: incoming?.md5 != nil)
+      hasher = try await hash(of: part.number, upTo: Int64(range.count), md5: incoming?.md5 != nil)
     }
     try verifyIncoming()
     // What came, which of a ciphertext is more than what it holds.

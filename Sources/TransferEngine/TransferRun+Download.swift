@@ -144,7 +144,7 @@ extension TransferRun {
     inHand.target = part.targetPath
     inHand.content = content.id
     let size = min(try part.size(), Int64(range.count))
-    hasher = try hash(of: part.number, upTo: size, md5: false)
+    hasher = try await hash(of: part.number, upTo: size, md5: false)
     offset = size
     slot.set(loaded: size)
   }

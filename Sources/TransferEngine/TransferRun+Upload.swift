@@ -39,7 +39,7 @@ extension TransferRun {
   private func takeUp(_ staging: Staging) async throws(TransferError) {
     let size = try FileScan.size(of: staging.descriptor)
     hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
-    hasher = try hash(of: staging.descriptor, upTo: size, md5: true)
+    hasher = try await hash(of: staging.descriptor, upTo: size, md5: true)
     offset = size
     slot.set(loaded: size)
   }

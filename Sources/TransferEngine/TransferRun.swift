@@ -51,6 +51,8 @@ actor TransferRun {
   var decryptor: Decryptor?
   /// Whether the part is one that an earlier process left.
   var isTakenUp = false
+  /// Whether it is stopped with its files open.
+  private var isHoldingPause = false
   /// When the backend's checkpoint was last written down.
   var checkpointKept = ContinuousClock.now
 
@@ -61,8 +63,9 @@ actor TransferRun {
   enum End: Sendable {
     case succeeded(TransferResult)
     case failed(TransferError)
-    /// Its task was cancelled; it can go on.
-    case stopped
+    /// Its task was cancelled. It can go on, or where it had to close its files, another run can
+    /// with what this one had in hand.
+    case stopped(RunState?)
   }
 
   /// Begins, or goes on from what an earlier process had in hand (`kept`); `confirming` is called
@@ -93,10 +96,15 @@ actor TransferRun {
     if let kept { backend.recover(kept.checkpoint) }
   }
 
+  deinit {
+    if isHoldingPause { environment.openPauses.giveBack() }
+  }
+
   /// Goes on until the end, a failure or a stop.
   ///
   /// After a failure nothing half-made is left, here or, where trying again cannot help, there.
   func run() async -> End {
+    endPause()
     do throws(TransferError) {
       var result = try await converse()
       if result.lacksDigest, let sha256 = try await outgoingDigest() { result.add(sha256: sha256) }
@@ -105,7 +113,13 @@ actor TransferRun {
     } catch {
       if error.code == .cancelled, Task.isCancelled {
         await keepCheckpoint(awaited: backend.checkpoint != inHand.checkpoint)
-        return .stopped
+        if spec.isStream || environment.openPauses.take() {
+          isHoldingPause = !spec.isStream
+          return .stopped(nil)
+        }
+        suspend()
+        // What was not yet taken up is still all there is.
+        return .stopped(kept ?? inHand)
       }
       let error = sourceChange(behind: error) ?? error
       drop()
@@ -123,6 +137,11 @@ actor TransferRun {
     } catch {
       return error.during(.upload)
     }
+  }
+
+  private func endPause() {
+    if isHoldingPause { environment.openPauses.giveBack() }
+    isHoldingPause = false
   }
 
   /// Performs the backend's steps until it is done; no exchange outlives this.
@@ -286,7 +305,7 @@ actor TransferRun {
     of descriptor: Int32,
     upTo size: Int64,
     md5: Bool
-  ) throws(TransferError) -> ContentHasher? {
+  ) async throws(TransferError) -> ContentHasher? {
     guard spec.computesDigest else { return nil }
     let hasher = ContentHasher(md5: md5)
     var hashed: Int64 = 0
@@ -295,6 +314,7 @@ actor TransferRun {
       let end = min(size, hashed + Int64(Self.sliceBytes))
       if let error = hasher.update(from: descriptor, in: hashed..<end) { throw error }
       hashed = end
+      await Task.yield()
     }
     return hasher
   }

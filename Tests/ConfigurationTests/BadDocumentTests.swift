@@ -319,6 +319,7 @@ struct BadDocumentTests {
       "remotes: {a: {kind: s3, bucket: b, secretAccessKey: 'hunter2 x'}}",
       "remotes: {a: {kind: s3, bucket: b, secretAccessKey: '${SECRET}'}}",
       "remotes: {a: {kind: s3, bucket: b, proxy: 'u:${SECRET}@proxy'}}",
+      "remotes: {a: {kind: s3, bucket: b, proxy: 'u:hunter2@proxy'}}",
       "remotes: {a: {kind: local, root: 'hunter2$'}}", "secretKey: 'hunter2", "hunter2",
       "secretKey: hunter2\n token: x", "[hunter2]", "default: !hunter2",
     ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any, Callable
 
 from durable import everything, forget_all, leftovers, process, settle, state_of
-from files import MIB, parts, slow_upload
+from files import MIB, parts, slow_upload, write_file
 from sidecar import Sidecar
 
 Spawn = Callable[..., Sidecar]
@@ -179,3 +180,31 @@ def test_many_deaths_leave_one_list_in_order(home: Path) -> None:
             heir.event("cancelled", transferId=f"b{number:02}")
         forget_all(heir)
     assert leftovers(home) == []
+
+
+def test_temporary_downloads_leave_each_others_parts_alone(spawn: Spawn, home: Path) -> None:
+    first = spawn()
+    digest = write_file(first.work / "f", 4 * MIB)
+    first.call("object/put", ref="a", path="f")
+    first.call("object/put", ref="b", text="b")
+    first.call("limits/set", downloadRate=MIB)
+    for name in ("x", "y"):
+        first.start("object/get", ref="a", transferId=name)
+        first.event("progress", transferId=name)
+        first.call("transfer/pause", transferId=name)
+        first.event("paused", transferId=name)
+    before = parts(home)
+    assert len(before) == 2
+    yesterday = time.time() - 25 * 3600
+    os.utime(home / before[0], (yesterday, yesterday))
+    keyed(spawn, "another").call("object/get", ref="b")
+    assert parts(home) == before  # whose owner lives, however old
+    os.utime(home / before[0])
+    first.kill()
+    heir = spawn()
+    heir.call("object/get", ref="b")
+    assert parts(home) == before  # which somebody may go on with
+    for name in ("x", "y"):
+        heir.call("transfer/resume", transferId=name)
+        assert heir.event("downloaded", transferId=name)["sha256"] == digest
+    assert parts(home) == []

@@ -356,17 +356,45 @@ class TestPermissions:
             subprocess.run(["chattr", "-i", str(fixed)], check=True)
 
 
-def test_ten_thousand_files_with_256_descriptors(home: Path) -> None:
-    count, size = 10_000, 4096
+@contextlib.contextmanager
+def with_256_descriptors(home: Path) -> Iterator[Sidecar]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256 if hard < 0 else hard))
     try:
         ferry = Sidecar(home)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    with contextlib.closing(contextlib.ExitStack()) as stack:
-        stack.callback(ferry.dispose)
+    try:
         resource.prlimit(ferry.process.pid, resource.RLIMIT_NOFILE, (256, 256))
+        yield ferry
+    finally:
+        ferry.dispose()
+
+
+def test_many_paused_ones_with_256_descriptors(home: Path) -> None:
+    count = 200
+    with with_256_descriptors(home) as ferry:
+        digest = write_file(ferry.work / "f", 2 * MIB)
+        ferry.call("limits/set", uploadRate=4 * MIB)
+        requests = []
+        for n in range(count):
+            requests.append(ferry.start("object/put", ref=f"d/{n}", path="f", transferId=f"t{n}"))
+            ferry.event("started", transferId=f"t{n}")
+            ferry.call("transfer/pause", transferId=f"t{n}")
+            ferry.event("paused", transferId=f"t{n}")
+        assert len(list(Path(f"/proc/{ferry.process.pid}/fd").iterdir())) < 100
+        ferry.call("limits/set", uploadRate=None)
+        for n in range(count):
+            ferry.call("transfer/resume", transferId=f"t{n}")
+        for request in requests:
+            assert ferry.result(request)["metadata"]["sha256"] == digest
+        ferry.finish()
+    assert parts(home) == []
+
+
+def test_ten_thousand_files_with_256_descriptors(home: Path) -> None:
+    count, size = 10_000, 4096
+    with with_256_descriptors(home) as ferry:
         files = [ferry.work / f"f{number}" for number in range(16)]
         digests = {}
         for number, file in enumerate(files):

@@ -195,36 +195,6 @@ def test_a_completion_of_status_200_is_not_believed(
     assert len(server.lines("POST")) == 3
 
 
-def test_a_source_that_changes_while_it_is_put_is_no_success(
-    ferry: Sidecar, server: S3Server
-) -> None:
-    source = ferry.work / "k"
-    source.write_bytes(b"before")
-    server.fault(method="PUT", before=lambda: source.write_bytes(b"behind") and None)
-    error = ferry.error("object/put", ref="k", path="k")
-    assert error.code == "ERR_FILE_CHANGED"
-    ferry.call("object/put", ref="k", path="k")
-    assert server.bucket.objects["k"].content == b"behind"
-
-
-def test_a_source_whose_end_changes_before_it_is_read_is_told_as_such(
-    ferry: Sidecar, server: S3Server
-) -> None:
-    source = ferry.work / "k"
-    write_file(source, 15 * MIB)  # more than two sockets hold: its end is still to be read
-
-    def change() -> None:
-        with source.open("r+b") as file:
-            file.seek(-1, 2)
-            file.write(b"!")
-
-    # The checksum in the request's head is of the bytes before.
-    server.fault(method="PUT", before=change)
-    error = ferry.error("object/put", ref="k", path="k")
-    assert (error.code, error.data["retryable"]) == ("ERR_FILE_CHANGED", False)
-    assert "k" not in server.bucket.objects
-
-
 def test_an_object_that_looks_like_an_error_is_an_object(ferry: Sidecar) -> None:
     text = "<Error><Code>NoSuchKey</Code></Error>"
     ferry.call("object/put", ref="k", text=text)

@@ -245,6 +245,12 @@ class TestStates:
         snapshot = ferry.call("transfer/get", transferId="t")
         assert (snapshot["state"], snapshot["attempt"]) == ("succeeded", 2)
 
+    def test_a_rejected_one_is_accepted_again_by_detached_requests(self, ferry: Sidecar) -> None:
+        put = {"ref": "a", "path": "missing", "transferId": "t", "detach": True}
+        assert ferry.call("object/put", **put) == {"transferId": "t"}
+        ferry.event("error", transferId="t")
+        assert ferry.call("object/put", **put) == {"transferId": "t"}
+
     def test_a_stream_cannot_be_joined_by_other_bytes_nor_a_file_that_changed(
         self, ferry: Sidecar
     ) -> None:
@@ -261,6 +267,20 @@ class TestStates:
         error = ferry.error("object/put", ref="a", text="x", transferId=transfer_id)
         assert (error.code, error.data["field"]) == ("ERR_INVALID_ARGUMENT", "/transferId")
         ferry.call("object/put", ref="a", text="x", transferId="ü" * 128)
+
+    def test_one_that_ends_twice_counts_from_its_last_end(self, ferry: Sidecar) -> None:
+        def put(count: int, prefix: str) -> None:
+            for i in [ferry.start("object/put", ref=f"{prefix}{n}", text="") for n in range(count)]:
+                ferry.result(i)
+
+        ferry.call("object/put", ref="a", text="old")
+        ferry.error("object/put", ref="a", text="new", transferId="t", ifNoneMatch="*")
+        put(900, "x")
+        ferry.call("transfer/retry", transferId="t")
+        ferry.event("failure", transferId="t")
+        ferry.event("failure", transferId="t")
+        put(700, "y")
+        assert ferry.call("transfer/get", transferId="t")["attempt"] == 2
 
     def test_a_thousand_finished_ones_are_remembered(self, ferry: Sidecar) -> None:
         puts = [

@@ -80,7 +80,7 @@ import TransferModel
     let error = TransferError.fromErrno(number, doing: "open", path: "/x/y")
     #expect(error.code == code)
     #expect(error.message.hasPrefix("Cannot open '/x/y': "))
-    #expect(!error.isRetryable)
+    #expect(error.isRetryable == (number == EMFILE))
   }
 
   @Test("an unknown system error carries the system's words and number")

@@ -6,6 +6,7 @@ import TransferModel
 
 @Suite struct SweepTests {
   let folder: TemporaryFolder
+  private let later = time(nil) + 60
 
   init() throws { folder = try TemporaryFolder() }
 
@@ -23,26 +24,27 @@ import TransferModel
     try folder.folder(".folder.0123456789.part")
     #expect(mkfifo(folder(".pipe.0123456789.part"), 0o600) == 0)
     let before = try folder.names()
-    #expect(try PartFile.sweep(folder.path) == 3)
+    #expect(try PartFile.sweep(folder.path, before: later) == 3)
     #expect(try folder.names() == before.filter { !$0.hasPrefix(".dead.") })
     try living.publish(overwrite: false)
-    #expect(try PartFile.sweep(folder.path) == 0)
+    #expect(try PartFile.sweep(folder.path, before: later) == 0)
   }
 
-  @Test("only parts asked for go")
-  func matching() throws {
-    for name in ["a", "b"] { try PartFile.create(for: folder(name), overwrite: false).keep() }
-    #expect(try PartFile.sweep(folder.path, matching: { $0.hasPrefix(".a.") }) == 1)
-    #expect(try folder.names().first?.hasPrefix(".b.") == true)
+  @Test("what was written to of late stays, for somebody may go on with it")
+  func age() throws {
+    try PartFile.create(for: folder("a"), overwrite: false).keep()
+    #expect(try PartFile.sweep(folder.path, before: time(nil) - 60) == 0)
+    #expect(try PartFile.sweep(folder.path, before: later) == 1)
   }
 
   @Test("a folder that is missing holds no parts, and what is no folder is an error")
   func noFolder() throws {
-    #expect(try PartFile.sweep(folder("missing")) == 0)
+    #expect(try PartFile.sweep(folder("missing"), before: later) == 0)
     try folder.file("file")
-    #expect(
-      failure { () throws(TransferError) in _ = try PartFile.sweep(folder("file")) } != nil
-    )
+    let error = failure { () throws(TransferError) in
+      _ = try PartFile.sweep(folder("file"), before: later)
+    }
+    #expect(error != nil)
   }
 
   @Test("files written while others sweep all arrive")
@@ -59,7 +61,7 @@ import TransferModel
       }
       group.addTask {
         // One caught between its creation and its lock may go; its writer then starts another.
-        for _ in 0..<200 { _ = try PartFile.sweep(folder.path) }
+        for _ in 0..<200 { _ = try PartFile.sweep(folder.path, before: later) }
       }
       try await group.waitForAll()
     }

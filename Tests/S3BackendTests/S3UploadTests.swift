@@ -418,6 +418,13 @@ struct S3UploadTests {
     #expect(try nameless.failure().code == .server)
   }
 
+  @Test("The largest size there can be is refused")
+  func absurd() throws {
+    var talk = try upload()
+    talk.open(size: .max)
+    #expect(try talk.failure().code == .fileSizeExceeded)
+  }
+
   @Test(
     "Parts are as large as asked for, larger where there would be too many, and never unequal",
     arguments: [
