@@ -73,7 +73,7 @@ final class ExchangeBytes: Sendable {
   private func admit(_ bytes: Int) -> Duration {
     state.withLock { state in
       while state.passed < rates.count {
-        if let wait = rates[state.passed].admit(bytes) { return wait }
+        if let wait = rates[state.passed].admit(bytes, for: ObjectIdentifier(self)) { return wait }
         state.passed += 1
       }
       state.passed = 0

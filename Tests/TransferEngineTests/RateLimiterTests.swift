@@ -37,4 +37,19 @@ struct RateLimiterTests {
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
   }
+
+  @Test("Those who wait take turns, whoever asks first when bytes are there")
+  func turns() throws {
+    final class Taker {}
+    let (greedy, patient) = (Taker(), Taker())
+    let limiter = RateLimiter(rate: 1000)
+    #expect(limiter.admit(100, for: ObjectIdentifier(greedy)) == nil)
+    #expect(try #require(limiter.admit(100, for: ObjectIdentifier(patient))) > .zero)
+    #expect(try #require(limiter.admit(100, for: ObjectIdentifier(greedy))) > .milliseconds(100))
+    // Paid for by now, and the other's.
+    while limiter.admit(100, for: ObjectIdentifier(patient)) != nil {
+      #expect(limiter.admit(100, for: ObjectIdentifier(greedy)) != nil)
+    }
+    #expect(limiter.admit(100, for: ObjectIdentifier(greedy)) != nil)
+  }
 }
