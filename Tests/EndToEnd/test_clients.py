@@ -19,7 +19,7 @@ LIST = json.loads((CLIENTS / "scenarios.json").read_text())
 NAMES = [f"{s['name']} ({k})" for s in LIST["scenarios"] for k in s.get("sidecars", ["fake"])]
 THEMES = {
     "spawn", "send", "pause and resume", "cancel", "rejected", "failed", "retry", "server death",
-    "oversized line", "slow reader", "missing binary", "wrong version",
+    "oversized line", "slow reader", "missing binary", "wrong version", "batch",
 }  # fmt: skip
 
 

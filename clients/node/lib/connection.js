@@ -35,6 +35,8 @@ export class Connection {
     this.#options = options;
     /** Subscriptions that are open, or about to be. */
     this.subscriptions = new Set();
+    /** Batches that are open, by their ids. */
+    this.batches = new Map();
     /** Listeners of the host to the events of all transfers and channels. */
     this.emitter = new Emitter();
     this.info = undefined;
@@ -210,7 +212,8 @@ export class Connection {
 
   /** Whether there is something to wait for. */
   get busy() {
-    return this.#calls.size + this.#active.size + this.subscriptions.size > 0;
+    if (this.#calls.size + this.#active.size + this.subscriptions.size > 0) return true;
+    return [...this.batches.values()].some((batch) => batch.busy);
   }
 
   /** Keeps the host's event loop going as long as there is something to wait for. */
@@ -298,7 +301,8 @@ export class Connection {
     const event = toEvent(method, params);
     if (method === "message" || method === "status") {
       for (const subscription of [...this.subscriptions]) subscription.take(event);
-    } else if (event.transferId !== undefined) {
+    } else {
+      this.batches.get(event.batchId)?.take(event);
       const active = this.#active.get(event.transferId) ?? [];
       const failed = this.#failed.size > 0 ? this.#failedHandles(event.transferId) : [];
       for (const handle of [...active, ...failed]) handle.take(event);
@@ -323,7 +327,9 @@ export class Connection {
       for (const handle of [...handles]) handle.fail(error);
     }
     for (const subscription of [...this.subscriptions]) subscription.end(error);
+    for (const batch of this.batches.values()) batch.end(error);
     this.#active.clear();
+    this.batches.clear();
     this.subscriptions.clear();
   }
 }

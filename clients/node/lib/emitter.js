@@ -8,6 +8,13 @@ export class Emitter {
     this.#names = names;
   }
 
+  /** Throws where there is no such event. */
+  check(name) {
+    if (this.#names && !this.#names.includes(name)) {
+      throw new RangeError(`no event "${name}"; there are ${this.#names.join(", ")}`);
+    }
+  }
+
   /** How many listeners there are. */
   get size() {
     let count = 0;
@@ -17,9 +24,9 @@ export class Emitter {
 
   /** Adds a listener; returns a function that removes it. */
   on(name, call) {
-    this.#check(name);
+    this.check(name);
     if (typeof call !== "function") throw new TypeError("a listener must be a function");
-    const listener = { call, removed: false, progress: undefined };
+    const listener = { call, removed: false, progress: new Map() };
     if (!this.#listeners.has(name)) this.#listeners.set(name, []);
     this.#listeners.get(name).push(listener);
     return Object.assign(() => this.#remove(name, listener), { listener });
@@ -27,7 +34,7 @@ export class Emitter {
 
   /** Removes one listener, those of an event, or all; no effect where there are none. */
   off(name, call) {
-    if (name !== undefined) this.#check(name);
+    if (name !== undefined) this.check(name);
     for (const each of name === undefined ? [...this.#listeners.keys()] : [name]) {
       for (const listener of [...(this.#listeners.get(each) ?? [])]) {
         if (call === undefined || listener.call === call) this.#remove(each, listener);
@@ -45,21 +52,22 @@ export class Emitter {
     for (const listener of this.#listeners.get(name) ?? []) this.notify(listener, name, event);
   }
 
-  /** Has one listener called. Of progress that is due it sees the latest, and no backlog. */
+  /** Has one listener called. Of a transfer's progress that is due it sees the latest only. */
   notify(listener, name, event) {
     // As a task of its own: one that throws is the host's affair, and holds up no reply.
     if (name !== "progress") {
       queueMicrotask(() => listener.removed || listener.call(event));
-    } else if (listener.progress !== undefined) {
-      listener.progress = event;
-    } else {
-      listener.progress = event;
-      queueMicrotask(() => {
-        const latest = listener.progress;
-        listener.progress = undefined;
-        if (!listener.removed) listener.call(latest);
-      });
+      return;
     }
+    const { progress } = listener;
+    const isDue = progress.has(event.transferId);
+    progress.set(event.transferId, event);
+    if (isDue) return;
+    queueMicrotask(() => {
+      const latest = progress.get(event.transferId);
+      progress.delete(event.transferId);
+      if (!listener.removed) listener.call(latest);
+    });
   }
 
   #remove(name, listener) {
@@ -67,11 +75,5 @@ export class Emitter {
     const left = (this.#listeners.get(name) ?? []).filter((other) => other !== listener);
     if (left.length > 0) this.#listeners.set(name, left);
     else this.#listeners.delete(name);
-  }
-
-  #check(name) {
-    if (this.#names && !this.#names.includes(name)) {
-      throw new RangeError(`no event "${name}"; there are ${this.#names.join(", ")}`);
-    }
   }
 }

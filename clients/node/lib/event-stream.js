@@ -1,4 +1,4 @@
-/** Events of one transfer for one consumer that may be slow; of progress it keeps the latest. */
+/** Events for one consumer that may be slow; of each transfer's progress it keeps the latest. */
 export class EventStream {
   #queue;
   #ended = false;
@@ -34,12 +34,10 @@ export class EventStream {
   /** Adds an event. */
   push(event) {
     if (this.#ended) return;
-    const last = this.#queue.length - 1;
-    if (event.name === "progress" && this.#queue[last]?.name === "progress") {
-      this.#queue[last] = event;
-    } else {
-      this.#queue.push(event);
-    }
+    const isSame = ({ transferId }) => transferId === event.transferId;
+    const last = event.name === "progress" ? this.#queue.findLastIndex(isSame) : -1;
+    if (this.#queue[last]?.name === "progress") this.#queue[last] = event;
+    else this.#queue.push(event);
     this.#serve();
   }
 

@@ -13,6 +13,9 @@ export const TRANSFER_EVENTS = Object.freeze([
   "uploaded", "downloaded", "rejected", "failure", "cancelled",
 ]);
 
+/** The events of a batch: those of its files, and that it has drained. */
+export const BATCH_EVENTS = Object.freeze([...TRANSFER_EVENTS, "complete"]);
+
 const ERRORS = {
   rejected: TransferRejected, failure: TransferFailed, cancelled: TransferCancelled,
 };
@@ -23,7 +26,7 @@ const STATES = {
 };
 
 /**
- * The event a notification is: its params with `name`, and its error as an exception.
+ * The event a notification is: its params with `name`, and its errors as exceptions.
  *
  * The notification `error` is the event `rejected`: Node ends a program that does not listen to an
  * event of the name `error`.
@@ -32,7 +35,15 @@ export function toEvent(method, params) {
   const name = method === "error" ? "rejected" : method;
   const event = { name, ...params };
   if (name in ERRORS) event.error = fromWire(params.error, ERRORS[name]);
+  if (name === "complete") {
+    event.rejected = params.rejected.map((file) => withError(file, TransferRejected));
+    event.failed = params.failed.map((file) => withError(file, TransferFailed));
+  }
   return event;
+}
+
+function withError(file, Kind) {
+  return { ...file, error: fromWire(file.error, Kind) };
 }
 
 /** Whether an event ends its transfer, or an attempt of it. */
@@ -72,11 +83,11 @@ export function initialState(transferId) {
 
 /** The state of a transfer once an event happened. */
 export function after(state, event) {
-  const { loaded, total, percent, rate, etaMs, attempt } = event;
-  const still = { ...state, state: STATES[event.name], rate: 0, etaMs: null };
+  const { transferId, loaded, total, percent, rate, etaMs, attempt } = event;
+  const still = { ...state, transferId, state: STATES[event.name], rate: 0, etaMs: null };
   switch (event.name) {
     case "progress":
-      return { ...state, loaded, total, percent, rate, etaMs, attempt };
+      return { ...state, transferId, loaded, total, percent, rate, etaMs, attempt };
     case "started":
       return { ...still, attempt, total, error: null };
     case "paused":

@@ -1,5 +1,6 @@
 /** The client: one sidecar and every method of its protocol. */
 
+import { Batch } from "./batch.js";
 import { Connection } from "./connection.js";
 import { ProtocolError } from "./errors.js";
 import { TransferHandle } from "./handle.js";
@@ -236,51 +237,15 @@ export class Ferry {
     return handle;
   }
 
-  // Batches: their events carry `batchId` and `fileId`, and `complete` tells that one has drained
+  // Batches
 
-  /** Makes a batch of uploads to one `channel`, or below one `prefix`, or joins it; its id. */
-  async batchCreate(settings) {
-    return (await this.request("batch/create", settings)).batchId;
-  }
-
-  /** Adds files to a batch, as the protocol has them; how many were taken in. */
-  async batchUpload(batchId, items) {
-    return (await this.request("batch/upload", { batchId, items })).accepted;
-  }
-
-  /** Changes how a batch goes about its files, from the next one on. */
-  async batchConfigure(batchId, settings) {
-    await this.request("batch/configure", { batchId, ...settings });
-  }
-
-  /** Takes a file out of its batch, whatever its state; whether it was there. */
-  async batchRemove(batchId, fileId) {
-    return (await this.request("batch/remove", { batchId, fileId })).removed;
-  }
-
-  /** Tries a file that failed again, or all of them; how many. */
-  async batchRetry(batchId, fileId) {
-    return (await this.request("batch/retry", { batchId, fileId })).retried;
-  }
-
-  /** Drops a batch with all its files. */
-  async batchClear(batchId) {
-    await this.request("batch/clear", { batchId });
-  }
-
-  /** How a batch stands, and its files in the order they were added. */
-  batchGet(batchId, options) {
-    return this.#pages("batch/get", { batchId, ...options }, "files");
-  }
-
-  /** What is uploaded of a batch, in the order it was added. */
-  batchAttachments(batchId, options) {
-    return this.#pages("batch/attachments", { batchId, ...options }, "attachments");
-  }
-
-  /** Announces what is uploaded and not yet sent; the messages. */
-  async batchSend(batchId, options) {
-    return (await this.request("batch/send", { batchId, ...options })).messages;
+  /**
+   * Many uploads to one `channel`, or below one `prefix`, run and reported together:
+   * `await using b = await f.batch({ channel: "trip" })`. One with the same `batchId` and settings
+   * is joined.
+   */
+  batch(settings) {
+    return new Batch(this.#connection, settings).start();
   }
 
   // Channels

@@ -1,5 +1,7 @@
 /** Share files on channels and store objects, through the ferry sidecar. */
 
+export { Batch } from "./batch.js";
+export { BatchFile } from "./batch-file.js";
 export {
   BinaryNotFound, ConnectionClosed, FerryError, ProcessDied, ProtocolError, RequestTimeout,
   TransferCancelled, TransferError, TransferFailed, TransferRejected, VersionMismatch,

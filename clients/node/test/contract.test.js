@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import * as ferry from "ferry-sidecar";
 import { TRANSFER_EVENTS } from "../lib/events.js";
+import { Observed } from "../lib/observed.js";
 import { readJson } from "./support.js";
 
 const PACKAGE = new URL("..", import.meta.url);
@@ -34,14 +35,22 @@ test("every event of a transfer has its name", () => {
 test("what is declared is exported, and the other way round", () => {
   const declared = [...read("types/index.d.ts").matchAll(/^export (?:class|const) (\w+)/gm)];
   assert.deepEqual(declared.map(([, name]) => name).sort(), Object.keys(ferry).sort());
-  for (const name of ["Ferry", "TransferHandle", "DownloadHandle", "Subscription", "Pages"]) {
-    const members = Object.getOwnPropertyNames(ferry[name].prototype).filter((member) => {
+  const classes = { Observed, ...ferry };
+  for (const name of [
+    "Observed", "Ferry", "TransferHandle", "DownloadHandle", "Batch", "BatchFile", "Subscription",
+    "Pages",
+  ]) {
+    const members = Object.getOwnPropertyNames(classes[name].prototype).filter((member) => {
       return !["constructor", "then", "catch", "finally"].includes(member);
     });
-    const [text] = new RegExp(`export class ${name}\\b[^]*?^}`, "m").exec(read("types/index.d.ts"));
+    const declared = new RegExp(`^(?:export|declare) class ${name}\\b[^]*?^}`, "m");
+    const [text] = declared.exec(read("types/index.d.ts"));
     const declaration = (member) => new RegExp(`^  (?:get |static )?${member}[<(?:]`, "m");
     const internal = {
+      Observed: ["observe", "succeed", "lose", "again", "ending", "obey"],
       TransferHandle: ["begin", "feed", "drain", "cancelSoon", "take", "look", "fail"],
+      Batch: ["start", "take", "end", "manage"],
+      BatchFile: ["take", "again", "heed", "drop"],
       DownloadHandle: ["pour"],
       Subscription: ["start", "take", "end"],
     }[name] ?? [];

@@ -81,6 +81,42 @@ class Run {
     this.handles[step.as] = this.f.attach(step.attach);
   }
 
+  async batch(step) {
+    this.handles[step.as] = await this.f.batch(step.batch);
+  }
+
+  add(step) {
+    const content = step.add.path ?? { text: step.add };
+    this.handles[step.as] = this.handles[step.to].add(content, step.params);
+  }
+
+  async complete(step) {
+    await settles(() => this.handles[step.complete].complete(), step);
+  }
+
+  async retryFailed(step) {
+    assert.equal(await this.handles[step.retryFailed].retryFailed(), step.gives);
+  }
+
+  async announce(step) {
+    const send = () => this.handles[step.announce].send(step.params);
+    const messages = await settles(send, { fails: step.fails });
+    if (!step.fails) assert.deepEqual(messages.map(({ fileIds }) => fileIds), step.gives);
+  }
+
+  async entries(step) {
+    const { items } = await collect(this.handles[step.entries].entries({ limit: 1 }));
+    assert.deepEqual(items.map(({ fileId, state, sent }) => [fileId, state, sent]), step.gives);
+  }
+
+  leave(step) {
+    this.handles[step.leave].close();
+  }
+
+  async clear(step) {
+    await this.handles[step.clear].clear();
+  }
+
   keep(step, begin) {
     if (step.abortable) this.aborts[step.as] = new AbortController();
     this.handles[step.as] = begin(this.aborts[step.as]?.signal);

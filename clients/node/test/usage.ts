@@ -35,6 +35,23 @@ export async function use(): Promise<void> {
   for await (const message of await f.subscribe("trip", { since: timetoken })) {
     console(message.timetoken, message.file?.url);
   }
+  const batch = await f.batch({ channel: "trip", concurrency: 4, retries: 2 });
+  const added = batch.add("photo.jpg", {
+    fileId: "1",
+    contentType: "image/jpeg",
+    on: { progress: ({ percent }) => console(percent), complete: ({ failed }) => console(failed) },
+  });
+  batch.addAll([new Uint8Array(1), { text: "a note" }]);
+  batch.on("complete", ({ rejected }) => console(rejected[0]?.error.resumable));
+  for await (const event of batch) {
+    if (event.name === "complete") console(event.counts.failed);
+    else console(event.transferId, event.fileId);
+  }
+  const mime: string = (await added).mimeType;
+  const [first] = await batch.send({ caption: "look" });
+  const counts = (await batch.entries({ limit: 1 })).counts;
+  console(mime, first?.fileIds, counts.interrupted, await batch.retryFailed());
+  await batch[Symbol.asyncDispose]();
   const stats: protocol.ServerStatsResult = await f.request("server/stats");
   await f.request("method/ofALaterVersion", { any: "thing" });
   await f[Symbol.asyncDispose]();
@@ -56,6 +73,8 @@ export function wrong(f: Ferry): void {
   f.put("a", "b").on("uplaoded", () => {});
   // @ts-expect-error: progress has no file
   f.put("a", "b").on("progress", (event) => event.file);
+  // @ts-expect-error: a batch takes no streams
+  f.batch({ prefix: "p" }).then((batch) => batch.add({ stream: [new Uint8Array(1)] }));
   // @ts-expect-error: the mode of a shutdown
   f.request("shutdown", { mode: "later" } as protocol.ShutdownParams);
 }

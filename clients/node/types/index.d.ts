@@ -45,6 +45,9 @@ export type Source =
   | { text: string }
   | { stream: Chunks; size?: number };
 
+/** A path, content in memory of at most 8 MiB, or a text. */
+export type BatchSource = Path | ArrayBuffer | ArrayBufferView | { text: string };
+
 export interface RequestOptions {
   /** Cancels the request. */
   signal?: AbortSignalLike;
@@ -160,7 +163,12 @@ type Renamed<N> = N extends "error" ? "rejected" : N;
 type Told<N extends keyof protocol.Notifications> = { readonly name: Renamed<N> } & (
   Renamed<N> extends keyof EventErrors
     ? Omit<protocol.Notifications[N], "error"> & { error: EventErrors[Renamed<N>] }
-    : protocol.Notifications[N]
+    : N extends "complete"
+      ? Omit<protocol.CompleteNotification, "rejected" | "failed"> & {
+          rejected: { fileId: string; error: TransferRejected }[];
+          failed: { fileId: string; error: TransferFailed }[];
+        }
+      : protocol.Notifications[N]
 );
 
 /** Every event by its name: a notification with its `name`, and its error as an exception. */
@@ -183,6 +191,12 @@ export type TransferEventName =
 /** An event of a transfer. */
 export type TransferEvent = Events[TransferEventName];
 
+/** Names of the events of a batch: those of its files, and that it has drained. */
+export type BatchEventName = TransferEventName | "complete";
+
+/** An event of a batch. */
+export type BatchEvent = Events[BatchEventName];
+
 /** A transfer as its events tell it; `total` and `percent` are null while unknown. */
 export interface TransferState {
   readonly transferId: string;
@@ -198,10 +212,9 @@ export interface TransferState {
 
 // Transfers
 
-/** One transfer: a promise of its result, and an async iterable of its events. */
-export class TransferHandle<R> implements PromiseLike<R>, AsyncIterable<TransferEvent> {
+/** What can be awaited for a result, and heard or iterated for its events, over retries too. */
+declare class Observed<R> implements PromiseLike<R>, AsyncIterable<TransferEvent> {
   protected constructor();
-  readonly transferId: string;
   /** What is known of it here; `Ferry.transfer` asks the sidecar. */
   get snapshot(): TransferState;
   /** Whether it is settled. */
@@ -220,6 +233,12 @@ export class TransferHandle<R> implements PromiseLike<R>, AsyncIterable<Transfer
   on<N extends TransferEventName>(name: N, call: (event: Events[N]) => void): () => void;
   /** Removes one listener, those of one event, or all of them. */
   off<N extends TransferEventName>(name?: N, call?: (event: Events[N]) => void): void;
+}
+
+/** One transfer: a promise of its result, and an async iterable of its events. */
+export class TransferHandle<R> extends Observed<R> {
+  protected constructor();
+  readonly transferId: string;
   pause(): Promise<protocol.State>;
   resume(): Promise<protocol.State>;
   cancel(): Promise<protocol.State>;
@@ -282,6 +301,85 @@ export class Pages<P, I> implements PromiseLike<P>, AsyncIterable<I> {
     rejected?: ((error: any) => B | PromiseLike<B>) | null,
   ): Promise<A | B>;
   [Symbol.asyncIterator](): AsyncGenerator<I, void, undefined>;
+}
+
+// Batches
+
+/** Functions by the name of the event they are called with. */
+export type BatchListeners = { [N in BatchEventName]?: (event: Events[N]) => void };
+
+/** Options of `addAll`. */
+export interface AddAllOptions extends RequestOptions {
+  /** Called before the listeners of the batch. */
+  on?: BatchListeners;
+}
+
+/** Options of `add`; an aborted `signal` removes the file. */
+export type AddOptions = AddAllOptions &
+  Partial<Omit<protocol.BatchItem, SourceFields>>;
+
+/** One file of a batch: a promise of its attachment, and an async iterable of its events. */
+export class BatchFile extends Observed<protocol.Attachment> {
+  private constructor();
+  readonly fileId: string;
+  /** What it is once it is uploaded. */
+  readonly attachment?: protocol.Attachment;
+  /** Whether it is queued, running or paused. */
+  get live(): boolean;
+  /** Takes it out of the batch; whether it was there. */
+  remove(): Promise<boolean>;
+  /** Tries it again; whether it had failed. */
+  retry(): Promise<boolean>;
+  /** Pauses it, which the batch waits for; it has begun to move. */
+  pause(): Promise<protocol.State>;
+  resume(): Promise<protocol.State>;
+}
+
+/** Uploads to one channel, or below one prefix, run and reported together. */
+export class Batch implements AsyncIterable<BatchEvent> {
+  private constructor();
+  readonly batchId: string;
+  /** Its files by `fileId`, as far as they are known here; `entries()` has all. */
+  readonly files: ReadonlyMap<string, BatchFile>;
+  /** Whether something of it is under way. */
+  get busy(): boolean;
+  /** Adds a file; those that are added together go in one call. */
+  add(source: BatchSource, options?: AddOptions): BatchFile;
+  /** Adds several files, with options that hold for each. */
+  addAll(sources: Iterable<BatchSource>, options?: AddAllOptions): BatchFile[];
+  /** Calls a function with each event of a name, of all files; returns a function that ends this. */
+  on<N extends BatchEventName>(name: N, call: (event: Events[N]) => void): () => void;
+  /** Removes one listener, those of one event, or all of them. */
+  off<N extends BatchEventName>(name?: N, call?: (event: Events[N]) => void): void;
+  /** What happens from now on, until the batch is complete. */
+  [Symbol.asyncIterator](): AsyncIterator<BatchEvent, undefined>;
+  /** The same. */
+  events(): AsyncIterableIterator<BatchEvent>;
+  /** Waits until nothing is under way, and tells what became of the batch. */
+  complete(): Promise<Events["complete"]>;
+  /** Tries a file that failed again; whether it had. */
+  retry(fileId: string): Promise<boolean>;
+  /** Tries all files again that failed, or that an earlier process left; how many. */
+  retryFailed(): Promise<number>;
+  /** Takes a file out, whatever its state; whether it was there. */
+  remove(fileId: string): Promise<boolean>;
+  /** Drops the batch with all its files; what was uploaded to a channel and not sent goes. */
+  clear(): Promise<void>;
+  /** Changes how it goes about its files, from the next one on. */
+  configure(settings: Rest<"batch/configure", "batchId">): Promise<void>;
+  /** How it stands: awaited, with its `status` and `counts`; iterated, its files. */
+  entries(
+    options?: Rest<"batch/get", "batchId">,
+  ): Pages<Result<"batch/get">, protocol.BatchFile>;
+  /** What is uploaded, in the order it was added. */
+  attachments(
+    options?: Rest<"batch/attachments", "batchId">,
+  ): Pages<Result<"batch/attachments">, ArrayOf<Result<"batch/attachments">, "attachments">>;
+  /** Announces what is uploaded and not yet sent; called again, it sends what is missing. */
+  send(options?: Rest<"batch/send", "batchId">): Promise<protocol.BatchMessage[]>;
+  /** Stops listening; the batch lives on in the sidecar. */
+  close(): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** A message of a channel. */
@@ -417,33 +515,8 @@ export class Ferry {
   /** A handle on a transfer that was begun elsewhere: its result is the event that ends it. */
   attach(transferId: string): TransferHandle<Events["uploaded"] | Events["downloaded"]>;
 
-  /** Makes a batch of uploads to one `channel`, or below one `prefix`, or joins it; its id. */
-  batchCreate(settings: Params<"batch/create">): Promise<string>;
-  /** Adds files to a batch; how many were taken in. */
-  batchUpload(batchId: string, items: Params<"batch/upload">["items"]): Promise<number>;
-  /** Changes how a batch goes about its files, from the next one on. */
-  batchConfigure(batchId: string, settings: Rest<"batch/configure", "batchId">): Promise<void>;
-  /** Takes a file out of its batch, whatever its state; whether it was there. */
-  batchRemove(batchId: string, fileId: string): Promise<boolean>;
-  /** Tries a file that failed again, or all of them; how many. */
-  batchRetry(batchId: string, fileId?: string): Promise<number>;
-  /** Drops a batch with all its files. */
-  batchClear(batchId: string): Promise<void>;
-  /** How a batch stands, and its files in the order they were added. */
-  batchGet(
-    batchId: string,
-    options?: Rest<"batch/get", "batchId">,
-  ): Pages<Result<"batch/get">, protocol.BatchFile>;
-  /** What is uploaded of a batch, in the order it was added. */
-  batchAttachments(
-    batchId: string,
-    options?: Rest<"batch/attachments", "batchId">,
-  ): Pages<Result<"batch/attachments">, Result<"batch/attachments">["attachments"][number]>;
-  /** Announces what is uploaded and not yet sent; the messages. */
-  batchSend(
-    batchId: string,
-    options?: Rest<"batch/send", "batchId">,
-  ): Promise<Result<"batch/send">["messages"]>;
+  /** Many uploads to one `channel`, or below one `prefix`, run and reported together. */
+  batch(settings: Params<"batch/create">): Promise<Batch>;
 
   /** Messages of channels. */
   subscribe(

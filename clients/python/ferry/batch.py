@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import uuid
 from types import TracebackType
 from typing import (
@@ -20,7 +19,8 @@ from typing import (
     Type,
 )
 
-from .batch_file import BatchFile, Listeners, removed
+from .batch_file import BatchFile, Listeners, removal
+from .batch_intake import Intake
 from .batch_results import (
     AttachmentPage,
     BatchAttachment,
@@ -29,20 +29,14 @@ from .batch_results import (
     Complete,
     SentBatch,
 )
-from .errors import FerryError
+from .errors import ConnectionClosed, FerryError
 from .events import EVENTS
 from .pages import Pages
-from .sources import Source, prepare
+from .sources import Source, patiently, prepare
 from .wire import decode, merged, params
 
 if TYPE_CHECKING:
     from .connection import Connection
-
-CALL_BYTES = 8 << 20
-"""The most content of one `batch/upload`, so that it fits a line."""
-
-CALL_FILES = 1000
-"""The most files of one `batch/upload`."""
 
 
 class Batch:
@@ -58,19 +52,24 @@ class Batch:
         self.batch_id: str = settings["batchId"]
         self.files: Dict[str, BatchFile] = {}
         self._listeners: Dict[str, List[Callable[[Any], Any]]] = {}
-        self._unsent: List[Dict[str, Any]] = []
+        self._intake = Intake(connection, self.batch_id, self._settle)
         self._removing: Set[str] = set()
         self._latest: Optional[Complete] = None
         self._idle = asyncio.Event()
+        self._over: Optional[FerryError] = None
+        self._lost: Optional[FerryError] = None
 
     async def __aenter__(self) -> "Batch":
         return await self.start()
 
     async def start(self) -> "Batch":
         """Makes the batch, or joins it; `async with` does this."""
-        self._connection._router.batches[self.batch_id] = self
+        batches = self._connection._router.batches
+        if self.batch_id in batches:
+            raise ValueError(f"the batch {self.batch_id!r} is open here already: close it first")
+        batches[self.batch_id] = self
         try:
-            await self._connection.request("batch/create", dict(self._settings))
+            await patiently(self._connection, "batch/create", dict(self._settings))
             # One that was joined may be at work.
             if (await self.get(limit=1)).status == "idle":
                 self._idle.set()
@@ -88,7 +87,8 @@ class Batch:
         self.close()
 
     def close(self) -> None:
-        """Stops listening; `async with` does this."""
+        """Stops listening, and lets go of what is under way; `async with` does this."""
+        self.end(ConnectionClosed("this batch is closed: join it again by its batch_id"))
         if self._connection._router.batches.get(self.batch_id) is self:
             del self._connection._router.batches[self.batch_id]
 
@@ -109,14 +109,19 @@ class Batch:
         are called before those of the batch; one for `complete` too. A `file_id` that failed is
         tried again with the new source.
         """
+        if self._over is not None:
+            raise self._over
         base = self._connection._root or self._connection._cwd or "."
         fields, stream = prepare(source, None if self._connection._root is not None else base)
         if stream is not None:
             raise TypeError("a batch takes paths, bytes of at most 8 MiB and ferry.Text")
         file_id = file_id or uuid.uuid4().hex
         known = self.files.get(file_id)
-        if known is not None and known.snapshot.state not in ("failed", "interrupted"):
-            raise ValueError(f"the batch has a file {file_id!r}: remove it first")
+        is_taken = known is not None and known.snapshot.state not in ("failed", "interrupted")
+        if is_taken or file_id in self._removing:
+            raise ValueError(
+                f"the batch has a file {file_id!r}: remove it first, and wait for that"
+            )
         _check(on)
         file = BatchFile(self, file_id, on)
         self.files[file_id] = file
@@ -124,9 +129,7 @@ class Batch:
             fields,
             params(file_id=file_id, name=name, content_type=content_type, digest=digest, ref=ref),
         )
-        if not self._unsent:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._unsent.append(item)
+        self._intake.add(file, item)
         self._idle.clear()
         return file
 
@@ -150,6 +153,8 @@ class Batch:
         """Waits until nothing is under way, and tells what became of the batch."""
         while not self._idle.is_set():
             await self._idle.wait()
+        if self._lost is not None:
+            raise self._lost
         if self._latest is None:
             page = await self.get(limit=1)
             names = {"successful": "succeeded", "rejected": "rejected", "failed": "failed"}
@@ -167,12 +172,14 @@ class Batch:
 
     async def remove(self, file_id: str) -> bool:
         """Takes a file out, whatever its state; whether it was there."""
-        self._flush()
+        self._intake.flush()
         # At once: what is still told of it no longer counts, and the batch may be complete before
         # the reply is here.
         file = self.files.pop(file_id, None)
         self._removing.add(file_id)
         try:
+            if file is not None and file.taken is not None:
+                await asyncio.shield(file.taken)
             reply = await self._ask("batch/remove", file_id=file_id)
         except BaseException:
             if file is not None:
@@ -181,17 +188,15 @@ class Batch:
         finally:
             self._removing.discard(file_id)
         if file is not None:
-            file.fail(removed())
+            file.fail(removal("the file was removed from its batch"), "cancelled")
         return bool(reply["removed"])
 
     async def clear(self) -> None:
         """Drops the batch with all its files; what was uploaded to a channel and not sent goes."""
         await self._ask("batch/clear")
-        for file in self.files.values():
-            file.fail(removed())
+        self.end(removal("the batch was cleared"), "cancelled")
         self.files.clear()
         self.close()
-        self._idle.set()
 
     async def configure(
         self,
@@ -289,14 +294,30 @@ class Batch:
         if method == "complete":
             self._completed(decode(Complete, values))
             return
-        if values.get("duplicate") or values["fileId"] in self._removing:
+        file_id = values["fileId"]
+        if file_id in self._removing:
             return
-        file = self.files.get(values["fileId"])
+        file = self.files.get(file_id)
+        # The one that was refused is the one of which nothing was told before.
+        if values.get("duplicate") and (file is None or file.snapshot.transfer_id):
+            return
         if file is None:
-            file = self.files[values["fileId"]] = BatchFile(self, values["fileId"], None)
+            file = self.files[file_id] = BatchFile(self, file_id, None)
+        if method == "started":
+            self._idle.clear()
         happened = file.receive(method, values)
         if happened is not None:
             self._tell(file.listeners, happened)
+
+    def end(self, error: FerryError, state: Optional[str] = None) -> None:
+        """Nothing more will be told, and why; `state`: what became of the files under way."""
+        for file in self.files.values():
+            file.fail(error, state)
+        if self._over is None:
+            self._over = error
+        if not self._idle.is_set():
+            self._lost = error
+            self._idle.set()
 
     def _completed(self, complete: Complete) -> None:
         self._latest = complete
@@ -307,12 +328,12 @@ class Batch:
                 told.append(call)
         for call in [*told, *self._listeners.get("complete", [])]:
             self._call(call, complete)
-        # Of files that are on their way the sidecar knew nothing.
-        if not self._has_live():
-            self._idle.set()
+        self._settle()
 
-    def _has_live(self) -> bool:
-        return any(file.live for file in self.files.values())
+    def _settle(self) -> None:
+        # Of files that are on their way the sidecar knows nothing.
+        if not any(file.live for file in self.files.values()):
+            self._idle.set()
 
     def _tell(self, first: Optional[Listeners], happened: Any) -> None:
         own = (first or {}).get(happened.name)
@@ -324,63 +345,28 @@ class Batch:
     def _call(self, call: Callable[[Any], Any], happened: Any) -> None:
         self._connection._dispatch(lambda: call(happened))
 
-    def _flush(self) -> None:
-        """Sends what was added."""
-        items, self._unsent = self._unsent, []
-        group: List[Dict[str, Any]] = []
-        room = CALL_BYTES
-        for item in items:
-            room -= len(item.get("data", "")) + len(item.get("text", ""))
-            if group and (room < 0 or len(group) == CALL_FILES):
-                self._upload(group)
-                group, room = [], CALL_BYTES
-            group.append(item)
-        if group:
-            self._upload(group)
-
-    def _upload(self, items: List[Dict[str, Any]]) -> None:
-        files = [self.files[item["fileId"]] for item in items if item["fileId"] in self.files]
-
-        def answered(reply: "asyncio.Future[Any]") -> None:
-            error = reply.exception()
-            if error is None:
-                return
-            for file in files:
-                file.fail(error if isinstance(error, FerryError) else removed())
-            if not self._has_live():
-                self._idle.set()
-
-        try:
-            ask = {"batchId": self.batch_id, "items": items}
-            call = self._connection._post("batch/upload", ask)
-        except FerryError as error:
-            for file in files:
-                file.fail(error)
-            self._idle.set()
-            return
-        call.future.add_done_callback(answered)
-
     async def _retry(self, file_id: Optional[str]) -> int:
         again = [
             file
             for file in self.files.values()
             if file.snapshot.state in ("failed", "interrupted") and file_id in (None, file.file_id)
         ]
-        for file in again:
-            file.again()
+        take_back = [file.again() for file in again]
         was_idle = self._idle.is_set()
         self._idle.clear()
         count = 0
-        with contextlib.ExitStack() as stack:
-            if was_idle:
-                stack.callback(lambda: None if count else self._idle.set())
+        try:
             count = int((await self._ask("batch/retry", file_id=file_id))["retried"])
+        finally:
+            if not count and was_idle:
+                for act in take_back:
+                    act()
+                self._idle.set()
         return count
 
     async def _ask(self, method: str, **values: Any) -> Any:
-        return await self._connection.request(
-            method, {"batchId": self.batch_id, **params(**values)}
-        )
+        ask = {"batchId": self.batch_id, **params(**values)}
+        return await patiently(self._connection, method, ask)
 
 
 def _check(listeners: Optional[Listeners]) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable, Generator, Mapping, Optional, U
 from weakref import ref
 
 from .batch_results import Attachment
-from .errors import FerryError, TransferRejected, build
-from .events import Cancelled, Event, Failure, Rejected, Uploaded, event
+from .errors import FerryError, TransferCancelled
+from .events import Cancelled, Event, Failure, Rejected, Started, Uploaded, event
 from .observers import Observer, Observers
 from .state import TransferState, after
 from .wire import decode
@@ -35,6 +35,8 @@ class BatchFile:
         self._batch = ref(batch)
         self._observers = Observers()
         self._future = self._fresh()
+        self.taken: "Optional[asyncio.Future[None]]" = None
+        """Done once the sidecar has taken it in, or has not."""
 
     @property
     def live(self) -> bool:
@@ -70,30 +72,38 @@ class BatchFile:
 
     # For the batch
 
-    def again(self) -> None:
-        """It is in line again."""
+    def again(self) -> Callable[[], None]:
+        """It is in line again; what is returned takes this back."""
+        before = self._future, self.snapshot
         if self._future.done():
             self._future = self._fresh()
         self.snapshot = replace(self.snapshot, state="queued", error=None)
+
+        def take_back() -> None:
+            self._future, self.snapshot = before
+
+        return take_back
 
     def receive(self, method: str, params: Mapping[str, Any]) -> Optional[Event]:
         """Takes one of its notifications, and gives the event it is."""
         happened = event(method, {"transferId": "", **params})
         if happened is None:
             return None
+        if isinstance(happened, Started) and self._future.done():
+            self.again()  # unasked, or by somebody else
         self.snapshot = after(replace(self.snapshot, transfer_id=happened.transfer_id), happened)
         self._observers.notify(happened, self._owner._connection._dispatch)
         if isinstance(happened, Uploaded):
             self.attachment = decode(Attachment, params["attachment"])
             self._settle(self.attachment)
         elif isinstance(happened, (Rejected, Failure, Cancelled)):
-            self.fail(happened.error)
+            self._settle(happened.error)
         return happened
 
-    def fail(self, error: FerryError) -> None:
-        """Ends without an attachment."""
-        if self.live:
-            self.snapshot = replace(self.snapshot, state="rejected", error=error)
+    def fail(self, error: FerryError, state: Optional[str] = None) -> None:
+        """Ends without an attachment; `state` where no event has told it."""
+        if self.live and state is not None:
+            self.snapshot = replace(self.snapshot, state=state, error=error)
         self._settle(error)
 
     def _settle(self, outcome: Union[Attachment, FerryError]) -> None:
@@ -120,9 +130,7 @@ class BatchFile:
         return batch
 
 
-def removed() -> FerryError:
-    """Why a file that was taken out of its batch has no attachment."""
-    return build(
-        {"code": 1802, "message": "the file was removed from its batch", "data": {}},
-        TransferRejected,
-    )
+def removal(message: str) -> FerryError:
+    """Why there is no attachment: the host did not want it any more."""
+    data = {"code": "ERR_CANCELLED", "retryable": False}
+    return TransferCancelled("ERR_CANCELLED", message, data=data, number=-32800)

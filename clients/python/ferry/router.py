@@ -77,5 +77,8 @@ class Router:
                 handle.fail(error)
         for subscription in list(self.subscriptions):
             subscription.fail(error)
+        for batch in list(self.batches.values()):
+            batch.end(error)
         self._active.clear()
         self.subscriptions.clear()
+        self.batches.clear()

@@ -25,7 +25,7 @@ class Remote:
         self.words = words
         self.notify, self.document = notify, document
         self.files, self.objects, self.messages = {}, {}, []
-        self.transfers, self.calls, self.channels = {}, {}, set()
+        self.transfers, self.calls, self.channels, self.batches = {}, {}, set(), {}
         self.concurrency = 4
 
     def lose(self):

@@ -6,6 +6,7 @@ remote in memory. Parameters are checked against schema/openrpc.json.
 """
 
 import base64
+import functools
 import hashlib
 import itertools
 import json
@@ -14,6 +15,7 @@ import pathlib
 import signal
 import sys
 
+from fake_batches import Batch
 from fake_remote import NOW, Refusal, Remote
 
 WORDS = dict(word.partition("=")[::2] for word in os.environ.get("FAKE", "").split())
@@ -32,8 +34,10 @@ def notify(method, **params):
 
 
 class Transfer:
-    def __init__(self, method, id, params):
-        self.method, self.params, self.ids = method, params, [id]
+    def __init__(self, method, id, params, batch=None, file_id=None):
+        self.method, self.params, self.ids = method, params, [] if batch else [id]
+        self.batch = batch
+        self.tags = {"transferId": params["transferId"], **(batch.tags(file_id) if batch else {})}
         self.id, self.attempt, self.state = params["transferId"], 1, "queued"
         self.content = None
         self.chunks = bytearray()
@@ -97,14 +101,14 @@ class Transfer:
 
     def progress(self, loaded, total):
         percent = None if total is None else (100 * loaded // total if total else 100)
-        notify("progress", transferId=self.id, direction=self.direction, loaded=loaded,
-               total=total, percent=percent, rate=1000, etaMs=5, attempt=self.attempt)  # fmt: skip
+        notify("progress", **self.tags, direction=self.direction, loaded=loaded, total=total,
+               percent=percent, rate=1000, etaMs=5, attempt=self.attempt)  # fmt: skip
 
     def settle(self, kind, error):
         self.state, self.error = {"error": "rejected", "failure": "failed"}.get(kind, kind), error
-        error["data"]["transferId"] = self.id
+        error["data"].update(self.tags)
         extra = {"loaded": 0, "resumable": False} if kind == "cancelled" else {}
-        notify(kind, transferId=self.id, error=error, **extra)
+        notify(kind, **self.tags, error=error, **extra)
         self.reply(error=error)
 
     def run(self):
@@ -116,7 +120,7 @@ class Transfer:
         self.state = "running"
         streamed = "stream" in self.params and self.content is None
         total = self.params["stream"].get("size") if streamed else len(self.content)
-        notify("started", transferId=self.id, attempt=self.attempt, total=total)
+        notify("started", **self.tags, attempt=self.attempt, total=total)
         if fault == "fail-once" and self.attempt == 1:
             self.progress(1, total)
             error = Refusal(1503, "ERR_NETWORK", "the line dropped", True, phase="upload")
@@ -148,8 +152,11 @@ class Transfer:
                     "sha256": digest, "timetoken": state.announce(p["channel"], short, p),
                     "url": f"file:///fake/{id}"}  # fmt: skip
             self.file = file
-            notify("uploaded", transferId=self.id, file=file, sha256=digest)
+            shown = {"attachment": self.batch.attachment(self)} if self.batch else {}
+            notify("uploaded", **self.tags, file=file, sha256=digest, **shown)
             self.reply({"transferId": self.id, **file})
+            if self.batch and self.params["channel"] == "hold":
+                self.batch.drained()
         elif self.method == "object/put":
             custom = p.get("metadata", {}).get("custom", {})
             metadata = {"name": p["ref"].split("/")[-1], "fullPath": p["ref"], "bucket": "local",
@@ -201,10 +208,10 @@ def manage(verb, transfer):
         cancel(transfer)
     elif verb == "pause" and transfer.state == "running":
         transfer.state = "paused"
-        notify("paused", transferId=transfer.id, loaded=0)
+        notify("paused", **transfer.tags, loaded=0)
     elif verb == "resume" and transfer.state == "paused":
         transfer.state = "running"
-        notify("resumed", transferId=transfer.id, loaded=0)
+        notify("resumed", **transfer.tags, loaded=0)
         return {"state": "running"}, transfer.finish
     elif verb == "retry" and transfer.state == "failed":
         transfer.state, transfer.attempt = "queued", transfer.attempt + 1
@@ -242,7 +249,22 @@ def answer(method, p):
         return manage(verb, state.of(p))
     if room == "stream":
         return stream(verb, state.of(p), p)
+    if room == "batch":
+        return batch(verb, p)
     return state.answer(method, p), None
+
+
+def batch(verb, p):
+    if verb == "create":
+        begin = functools.partial(Transfer, "file/send", None)
+        state.batches.setdefault(p["batchId"], Batch(p, begin, notify))
+        return {"batchId": p["batchId"]}, None
+    if p["batchId"] not in state.batches:
+        raise Refusal(1006, "ERR_UNKNOWN_ID", "no such batch", field="batchId")
+    if verb == "clear":
+        del state.batches[p["batchId"]]
+        return {}, None
+    return state.batches[p["batchId"]].answer(verb, p)
 
 
 def initialize(p):

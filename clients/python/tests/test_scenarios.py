@@ -83,13 +83,43 @@ class Run:
     async def do_attach(self, step):
         self.handles[step["as"]] = self.f.attach(step["attach"])
 
+    async def do_batch(self, step):
+        self.handles[step["as"]] = await self.f.batch(**snake(step["batch"])).start()
+
+    async def do_add(self, step):
+        added = step["add"]
+        content = ferry.Text(added) if isinstance(added, str) else added["path"]
+        self.handles[step["as"]] = self.handles[step["to"]].add(content, **snake(step["params"]))
+
+    async def do_complete(self, step):
+        await settles(self.handles[step["complete"]].complete, step)
+
+    async def do_retryFailed(self, step):
+        assert await self.handles[step["retryFailed"]].retry_failed() == step["gives"]
+
+    async def do_announce(self, step):
+        batch = self.handles[step["announce"]]
+        wanted = {"fails": step["fails"]} if "fails" in step else {}
+        sent = await settles(lambda: batch.send(**step.get("params", {})), wanted)
+        assert not sent or [list(m.file_ids) for m in sent.messages] == step["gives"]
+
+    async def do_entries(self, step):
+        entries = [entry async for entry in self.handles[step["entries"]].entries()]
+        assert [[e.file_id, e.state, e.sent] for e in entries] == step["gives"]
+
+    async def do_leave(self, step):
+        self.handles[step["leave"]].close()
+
+    async def do_clear(self, step):
+        await self.handles[step["clear"]].clear()
+
     def keep(self, step, handle):
         self.handles[step["as"]] = handle
         if step.get("abortable"):
             self.waiting[step["as"]] = asyncio.ensure_future(handle.result())
 
     async def do_await(self, step):
-        result = await settles(self.handles[step["await"]].result, step)
+        result = await settles(lambda: waiting(self.handles[step["await"]]), step)
         if "content" in step:
             assert result.data.decode() == step["content"]
 
@@ -108,6 +138,11 @@ class Run:
         assert counted == step["names"]
 
     async def do_until(self, step):
+        if isinstance(self.handles[step["of"]], ferry.BatchFile):
+            heard = asyncio.get_running_loop().create_future()
+            self.handles[step["of"]].on(step["until"], heard.set_result)
+            await heard
+            return
         async for event in self.handles[step["of"]].events():
             if type(event).__name__.lower() == step["until"]:
                 return
@@ -138,6 +173,10 @@ class Run:
             assert died.returncode == step["exitCode"]
         if "signal" in step:
             assert died.signal == step["signal"]
+
+
+async def waiting(handle: Any) -> Any:
+    return await handle
 
 
 def source(content: Any) -> Any:
