@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,30 @@ def series(lab: Lab) -> Iterator[Series]:
             yield lone(lab, language, host, folder)
     with lab.folder() as folder:
         yield memory(lab, hosts, folder)
+    with lab.folder() as folder:
+        yield pause(lab, hosts, folder)
+
+
+def pause(lab: Lab, hosts: dict[str, list[str]], folder: Path) -> Series:
+    count = lab.scaled(10_000, 1_000)
+
+    def measure(host: list[str]) -> Measure:
+        ask = figure(host, "client", "batch", count, folder)
+
+        def fresh(number: int) -> float:
+            for name in ("root", "state"):
+                shutil.rmtree(folder / name, ignore_errors=True)
+            return ask(number)
+
+        return fresh
+
+    contenders = {language: measure(host) for language, host in hosts.items()}
+    rows = [
+        Row(f"{language} client, longest pause, {count:,} files", language, (), 50, "absolute")
+        for language in hosts
+    ]
+    note = "a batch: the longest time its host's event loop stood still, from adding to complete"
+    return Series("A host's event loop", "ms", contenders, rows, rounds=lab.rounds, note=note)
 
 
 def figure(host: list[str], how: str, what: str, count: int, folder: Path) -> Measure:

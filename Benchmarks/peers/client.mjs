@@ -1,12 +1,13 @@
 /**
- * A host in JavaScript: `client.mjs bare|client PROGRAM pipelined|lone|memory COUNT` prints one
- * figure.
+ * A host in JavaScript: `client.mjs bare|client PROGRAM pipelined|lone|memory|batch COUNT` prints
+ * one figure.
  *
  * `bare` is a loop of one's own over the pipes of a program that echoes lines; `client` is the
  * package with ferry. Both ask `ping`, in JSON.
  */
 
 import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -41,7 +42,7 @@ async function bare(program, measure) {
 
 async function client(bin, measure) {
   const f = await Ferry.start({ bin, args: ["--enable-test-methods"] });
-  const figure = await measure((method = "ping", params = {}) => f.request(method, params));
+  const figure = await measure((method = "ping", params = {}) => f.request(method, params), f);
   await f.close();
   return figure;
 }
@@ -77,6 +78,26 @@ const MEASURES = {
     const before = held();
     await ask("test/flood", { count, bytes: 100 });
     return (held() - before) / (1 << 20);
+  },
+  /** Milliseconds the loop stood still at most while files were added, uploaded and told of. */
+  async batch(_, f) {
+    const paths = Array.from({ length: count }, (_, number) => `${number}`);
+    for (const path of paths) writeFileSync(path, "x");
+    let longest = 0;
+    let began = performance.now();
+    const watching = setInterval(() => {
+      const now = performance.now();
+      longest = Math.max(longest, now - began - 1);
+      began = now;
+    }, 1);
+    const batch = await f.batch({ prefix: "p", concurrency: 4 });
+    const files = batch.addAll(paths);
+    const { counts } = await batch.complete();
+    if (counts.successful !== count) throw new Error(`${counts.failed} failed`);
+    await files.at(-1);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    clearInterval(watching);
+    return longest;
   },
 };
 

@@ -1,4 +1,4 @@
-"""A host in Python: `client.py bare|client PROGRAM pipelined|lone|memory COUNT` prints one figure.
+"""A host in Python: `client.py bare|client PROGRAM pipelined|lone|memory|batch COUNT`, one figure.
 
 `bare` is a loop of one's own over the pipes of a program that echoes lines; `client` is the package
 with ferry. Both ask `ping`, in JSON.
@@ -61,6 +61,8 @@ async def client(program: str, what: str, count: int) -> float:
     async with ferry.Ferry(bin=program, args=["--enable-test-methods"]) as f:
         if what == "memory":
             return await growth(f, count)
+        if what == "batch":
+            return await longest_pause(f, count)
         if what == "pipelined":
             began = time.perf_counter()
             for first in range(0, count, WINDOW):
@@ -84,6 +86,31 @@ async def growth(f: ferry.Ferry, count: int) -> float:
     await f.request("test/flood", {"count": count, "bytes": 100})
     gc.collect()
     return (tracemalloc.get_traced_memory()[0] - before) / (1 << 20)
+
+
+async def longest_pause(f: ferry.Ferry, count: int) -> float:
+    """Milliseconds the loop stood still at most while files were added, uploaded and told of."""
+    paths = [Path(str(number)) for number in range(count)]
+    for path in paths:
+        path.write_bytes(b"x")
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.perf_counter() - began - 0.001)
+
+    watching = asyncio.ensure_future(watch())
+    async with f.batch(prefix="p", concurrency=4) as batch:
+        await asyncio.sleep(0)
+        files = batch.add_all(paths)
+        done = await batch.complete()
+        assert done.counts["successful"] == count
+        assert (await files[-1]).size == 1
+    watching.cancel()
+    return longest * 1e3
 
 
 how, program, what, count = sys.argv[1:]

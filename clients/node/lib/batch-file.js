@@ -3,6 +3,7 @@
 import { TransferCancelled } from "./errors.js";
 import { Observed } from "./observed.js";
 
+const NOBODY = Object.freeze({});
 const LIVE = new Set(["queued", "running", "paused"]);
 
 /** A promise of its attachment, and an async iterable of its events; a retry begins anew. */
@@ -10,13 +11,13 @@ export class BatchFile extends Observed {
   #batch;
   #signal;
 
-  constructor(batch, fileId, listeners = {}, signal) {
-    super("");
+  constructor(batch, fileId, listeners, signal) {
+    super();
     this.#batch = batch;
     this.#signal = signal;
     this.fileId = fileId;
     /** Functions of the call that added it, by the name of their event. */
-    this.listeners = listeners;
+    this.listeners = listeners ?? NOBODY;
     /** What it is once it is uploaded. */
     this.attachment = undefined;
     /** Settled once the sidecar has taken it in, or has not. */
@@ -74,6 +75,7 @@ export class BatchFile extends Observed {
 
   /** Has its AbortSignal, if it has one, remove it while it is under way. */
   heed() {
+    if (this.#signal === undefined) return;
     const remove = () => this.#batch.remove(this.fileId, this.#signal.reason);
     // Where that fails, the batch tells why.
     this.obey(this.#signal, () => void remove().catch(() => {}));

@@ -30,6 +30,8 @@ export class Batch {
   #settings;
   #emitter = new Emitter(BATCH_EVENTS);
   #streams = new Set();
+  #prefix = randomUUID();
+  #added = 0;
   #unsent = [];
   #removing = new Set();
   #drained = new Deferred();
@@ -84,30 +86,14 @@ export class Batch {
    * `complete` too. An AbortSignal removes the file. A `fileId` that failed is tried again with the
    * new source.
    */
-  add(source, { fileId = randomUUID(), on, signal, ...options } = {}) {
-    if (this.#over !== undefined) throw this.#over;
-    const { fields, stream } = prepare(source, this.#connection.base);
-    if (stream !== undefined) {
-      throw new TypeError("a batch takes paths, bytes of at most 8 MiB and { text }");
-    }
-    const known = this.files.get(fileId);
-    const isTaken = known && !["failed", "interrupted"].includes(known.snapshot.state);
-    if (isTaken || this.#removing.has(fileId)) {
-      throw new RangeError(`the batch has a file "${fileId}": remove it first, and wait for that`);
-    }
-    for (const name of Object.keys(on ?? {})) this.#emitter.check(name);
-    const file = new BatchFile(this, fileId, on, signal);
-    this.files.set(fileId, file);
-    if (this.#unsent.length === 0) queueMicrotask(() => this.#flush());
-    this.#unsent.push({ fileId, ...fields, ...defined(options) });
-    this.#work();
-    file.heed();
-    return file;
+  add(source, { fileId, on, signal, ...options } = {}) {
+    return this.#add(source, this.#connection.base, fileId, on, signal, defined(options));
   }
 
   /** Adds several files, with options that hold for each. */
   addAll(sources, { on, signal } = {}) {
-    return Array.from(sources, (source) => this.add(source, { on, signal }));
+    const { base } = this.#connection;
+    return Array.from(sources, (source) => this.#add(source, base, undefined, on, signal));
   }
 
   /**
@@ -245,6 +231,28 @@ export class Batch {
   /** Sends a command to one of its transfers; returns the state. */
   async manage(method, transferId) {
     return (await this.#connection.request(method, { transferId })).state;
+  }
+
+  #add(source, base, chosen, on, signal, options) {
+    if (this.#over !== undefined) throw this.#over;
+    const { fields, stream } = prepare(source, base);
+    if (stream !== undefined) {
+      throw new TypeError("a batch takes paths, bytes of at most 8 MiB and { text }");
+    }
+    const fileId = chosen ?? `${this.#prefix}-${++this.#added}`;
+    const known = this.files.get(fileId);
+    const isTaken = known && !["failed", "interrupted"].includes(known.snapshot.state);
+    if (isTaken || this.#removing.has(fileId)) {
+      throw new RangeError(`the batch has a file "${fileId}": remove it first, and wait for that`);
+    }
+    for (const name in on) this.#emitter.check(name);
+    const file = new BatchFile(this, fileId, on, signal);
+    this.files.set(fileId, file);
+    if (this.#unsent.length === 0) queueMicrotask(() => this.#flush());
+    this.#unsent.push(Object.assign(fields, options, { fileId }));
+    this.#work();
+    file.heed();
+    return file;
   }
 
   #completed(event) {

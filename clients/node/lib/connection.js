@@ -1,5 +1,7 @@
 /** One conversation with one sidecar: requests and replies, notifications, opening and closing. */
 
+import { resolve } from "node:path";
+
 import { find } from "./binary.js";
 import { Deferred } from "./deferred.js";
 import { Emitter } from "./emitter.js";
@@ -106,7 +108,7 @@ export class Connection {
   /** The folder relative paths start from; undefined leaves them to the sidecar's `rootPath`. */
   get base() {
     const { rootPath, cwd = "." } = this.#options;
-    return rootPath === undefined ? toPath(cwd) : undefined;
+    return rootPath === undefined ? resolve(toPath(cwd)) : undefined;
   }
 
   /** The remote of calls that name none. */

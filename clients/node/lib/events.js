@@ -73,12 +73,14 @@ export function ended(snapshot) {
   }
 }
 
-/** What is known of a transfer before its first event. */
+const UNKNOWN = Object.freeze({
+  transferId: "", state: "queued", loaded: 0, total: null, percent: null, rate: 0, etaMs: null,
+  attempt: 0, error: null,
+});
+
+/** What is known of a transfer before its first event; of a batch's file not even its id. */
 export function initialState(transferId) {
-  return Object.freeze({
-    transferId, state: "queued", loaded: 0, total: null, percent: null, rate: 0, etaMs: null,
-    attempt: 0, error: null,
-  });
+  return transferId === undefined ? UNKNOWN : Object.freeze({ ...UNKNOWN, transferId });
 }
 
 /** The state of a transfer once an event happened. */

@@ -8,6 +8,9 @@ export const MAX_LINE = 16 * 1024 * 1024;
 /** The deepest nesting the sidecar reads. */
 const MAX_DEPTH = 128;
 
+/** Half a surrogate pair as JSON.stringify escapes it. */
+const HALF = /\\ud[89a-f]/;
+
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -68,10 +71,12 @@ export function encode(message) {
   try {
     check(message, MAX_DEPTH);
     text = JSON.stringify(message);
+    // What looks like half a character may be a text about one.
+    if (HALF.test(text)) checkTexts(message);
   } catch (error) {
     throw error instanceof FerryError ? error : refusal(`not JSON: ${error.message}`);
   }
-  const bytes = Buffer.byteLength(text);
+  const bytes = text.length * 3 > MAX_LINE ? Buffer.byteLength(text) : 0;
   if (bytes > MAX_LINE) {
     throw new FerryError(
       "ERR_LINE_TOO_LONG",
@@ -81,14 +86,9 @@ export function encode(message) {
   return `${text}\n`;
 }
 
-// JSON.stringify would write NaN as null, leave functions out, and escape half a character.
+// JSON.stringify would write NaN as null and leave functions out.
 function check(value, depth) {
   switch (typeof value) {
-    case "string":
-      if (/\p{Surrogate}/u.test(value)) {
-        throw refusal("a text that is not valid Unicode (half a surrogate pair): rename it");
-      }
-      return;
     case "number":
       if (!Number.isFinite(value)) throw refusal(`${value} is not JSON`);
       return;
@@ -100,11 +100,18 @@ function check(value, depth) {
       if (value === null) return;
       if (typeof value.toJSON === "function") return check(value.toJSON(), depth);
       if (depth === 0) throw refusal(`the parameters are nested deeper than ${MAX_DEPTH}`);
-      for (const key of Object.keys(value)) {
-        check(key, depth);
-        check(value[key], depth - 1);
-      }
+      for (const key in value) check(value[key], depth - 1);
   }
+}
+
+// JSON.stringify would escape half a character, which the sidecar cannot read.
+function checkTexts(value) {
+  JSON.stringify(value, (key, member) => {
+    if ([key, member].some((text) => typeof text === "string" && /\p{Surrogate}/u.test(text))) {
+      throw refusal("a text that is not valid Unicode (half a surrogate pair): rename it");
+    }
+    return member;
+  });
 }
 
 function refusal(message) {

@@ -1,6 +1,6 @@
 /** Where an upload's bytes come from, and how they get to the sidecar. */
 
-import { basename, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The most bytes of one `stream/write`. */
@@ -14,11 +14,11 @@ export function toPath(path) {
   return path instanceof URL ? fileURLToPath(path) : String(path);
 }
 
-/** A path as the sidecar shall read it: absolute below `base`, unless that is undefined. */
+/** A path as the sidecar shall read it: below the absolute `base`, unless that is undefined. */
 export function localPath(path, base) {
   const text = toPath(path);
   if (base === undefined || text.startsWith("file://") || text.startsWith("/")) return text;
-  return join(resolve(base), text);
+  return join(base, text);
 }
 
 /**

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+import weakref
 from types import TracebackType
 from typing import (
     TYPE_CHECKING,
@@ -30,10 +31,10 @@ from .batch_results import (
     SentBatch,
 )
 from .errors import ConnectionClosed, FerryError
-from .events import EVENTS
+from .events import EVENTS, Event
 from .pages import Pages
 from .sources import Source, patiently, prepare
-from .wire import decode, merged, params
+from .wire import decode, params
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -51,6 +52,9 @@ class Batch:
         self._settings = settings
         self.batch_id: str = settings["batchId"]
         self.files: Dict[str, BatchFile] = {}
+        self._self = weakref.ref(self)
+        self._prefix = uuid.uuid4().hex
+        self._added = 0
         self._listeners: Dict[str, List[Callable[[Any], Any]]] = {}
         self._intake = Intake(connection, self.batch_id, self._settle)
         self._removing: Set[str] = set()
@@ -109,35 +113,15 @@ class Batch:
         are called before those of the batch; one for `complete` too. A `file_id` that failed is
         tried again with the new source.
         """
-        if self._over is not None:
-            raise self._over
-        base = self._connection._root or self._connection._cwd or "."
-        fields, stream = prepare(source, None if self._connection._root is not None else base)
-        if stream is not None:
-            raise TypeError("a batch takes paths, bytes of at most 8 MiB and ferry.Text")
-        file_id = file_id or uuid.uuid4().hex
-        known = self.files.get(file_id)
-        is_taken = known is not None and known.snapshot.state not in ("failed", "interrupted")
-        if is_taken or file_id in self._removing:
-            raise ValueError(
-                f"the batch has a file {file_id!r}: remove it first, and wait for that"
-            )
-        _check(on)
-        file = BatchFile(self, file_id, on)
-        self.files[file_id] = file
-        item = merged(
-            fields,
-            params(file_id=file_id, name=name, content_type=content_type, digest=digest, ref=ref),
-        )
-        self._intake.add(file, item)
-        self._idle.clear()
-        return file
+        named = params(name=name, content_type=content_type, digest=digest, ref=ref)
+        return self._add(source, self._connection._base(), file_id, named, on)
 
     def add_all(
         self, sources: Iterable[Source], *, on: Optional[Listeners] = None
     ) -> List[BatchFile]:
         """Adds several files."""
-        return [self.add(source, on=on) for source in sources]
+        base = self._connection._base()
+        return [self._add(source, base, None, {}, on) for source in sources]
 
     def on(self, name: str, call: Callable[[Any], Any]) -> None:
         """Calls a function with each event of a name: those of all files, and `complete`."""
@@ -289,25 +273,26 @@ class Batch:
 
     # For the client
 
-    def receive(self, method: str, values: Mapping[str, Any]) -> None:
-        """Takes a notification of this batch."""
+    def receive(self, method: str, values: Mapping[str, Any]) -> Optional[Event]:
+        """Takes a notification of this batch; the event it is, where it is one of a file."""
         if method == "complete":
             self._completed(decode(Complete, values))
-            return
+            return None
         file_id = values["fileId"]
         if file_id in self._removing:
-            return
+            return None
         file = self.files.get(file_id)
         # The one that was refused is the one of which nothing was told before.
         if values.get("duplicate") and (file is None or file.snapshot.transfer_id):
-            return
+            return None
         if file is None:
-            file = self.files[file_id] = BatchFile(self, file_id, None)
+            file = self.files[file_id] = BatchFile(self._self, file_id, None)
         if method == "started":
             self._idle.clear()
         happened = file.receive(method, values)
         if happened is not None:
             self._tell(file.listeners, happened)
+        return happened
 
     def end(self, error: FerryError, state: Optional[str] = None) -> None:
         """Nothing more will be told, and why; `state`: what became of the files under way."""
@@ -318,6 +303,34 @@ class Batch:
         if not self._idle.is_set():
             self._lost = error
             self._idle.set()
+
+    def _add(
+        self,
+        source: Source,
+        base: Optional[str],
+        file_id: Optional[str],
+        named: Dict[str, Any],
+        on: Optional[Listeners],
+    ) -> BatchFile:
+        if self._over is not None:
+            raise self._over
+        fields, stream = prepare(source, base)
+        if stream is not None:
+            raise TypeError("a batch takes paths, bytes of at most 8 MiB and ferry.Text")
+        if not file_id:
+            self._added += 1
+            file_id = f"{self._prefix}-{self._added}"
+        known = self.files.get(file_id)
+        is_taken = known is not None and known.snapshot.state not in ("failed", "interrupted")
+        if is_taken or file_id in self._removing:
+            raise ValueError(
+                f"the batch has a file {file_id!r}: remove it first, and wait for that"
+            )
+        _check(on)
+        file = self.files[file_id] = BatchFile(self._self, file_id, on)
+        self._intake.add(file, {"fileId": file_id, **fields, **named})
+        self._idle.clear()
+        return file
 
     def _completed(self, complete: Complete) -> None:
         self._latest = complete

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, Generator, Mapping, Optional, Union
-from weakref import ref
+from weakref import ReferenceType
 
 from .batch_results import Attachment
 from .errors import FerryError, TransferCancelled
@@ -21,22 +21,34 @@ Listeners = Mapping[str, Callable[[Any], Any]]
 """Functions by the name of the event they are called with."""
 
 
+_UNKNOWN = TransferState("")
+
+
 class BatchFile:
     """One file of a batch. `await file` gives its attachment, or raises where it has none.
 
     A retry begins anew: the file can be awaited again. `snapshot` is what is known of it here.
     """
 
-    def __init__(self, batch: "Batch", file_id: str, listeners: Optional[Listeners]) -> None:
+    __slots__ = (
+        "__weakref__", "_batch", "_future", "_observers", "_outcome", "attachment", "file_id",
+        "listeners", "snapshot", "taken",
+    )  # fmt: skip
+
+    def __init__(
+        self, batch: "ReferenceType[Batch]", file_id: str, listeners: Optional[Listeners]
+    ) -> None:
         self.file_id = file_id
-        self.snapshot = TransferState("")
+        self.snapshot = _UNKNOWN
         self.attachment: Optional[Attachment] = None
         self.listeners = listeners
-        self._batch = ref(batch)
-        self._observers = Observers()
-        self._future = self._fresh()
         self.taken: "Optional[asyncio.Future[None]]" = None
         """Done once the sidecar has taken it in, or has not."""
+        self._batch = batch
+        # Made when they are asked for: a batch may have very many files.
+        self._observers: Optional[Observers] = None
+        self._future: "Optional[asyncio.Future[Attachment]]" = None
+        self._outcome: Union[Attachment, FerryError, None] = None
 
     @property
     def live(self) -> bool:
@@ -44,15 +56,21 @@ class BatchFile:
         return self.snapshot.state in ("queued", "running", "paused")
 
     def __await__(self) -> Generator[Any, None, Attachment]:
+        if self._future is None:
+            self._future = asyncio.get_running_loop().create_future()
+            self._tell()
         return asyncio.shield(self._future).__await__()
 
     def on(self, name: str, call: Callable[[Any], Any]) -> Observer:
         """Calls a function with each of the file's events of a name, over retries too."""
+        if self._observers is None:
+            self._observers = Observers()
         return self._observers.add(name, call)
 
     def off(self, name: Optional[str] = None) -> None:
         """Removes the observers of one event, or all of them."""
-        self._observers.remove(name)
+        if self._observers is not None:
+            self._observers.remove(name)
 
     async def remove(self) -> bool:
         """Takes it out of the batch; whether it was there."""
@@ -74,13 +92,13 @@ class BatchFile:
 
     def again(self) -> Callable[[], None]:
         """It is in line again; what is returned takes this back."""
-        before = self._future, self.snapshot
-        if self._future.done():
-            self._future = self._fresh()
+        before = self._future, self._outcome, self.snapshot
+        if self._outcome is not None:
+            self._future = self._outcome = None
         self.snapshot = replace(self.snapshot, state="queued", error=None)
 
         def take_back() -> None:
-            self._future, self.snapshot = before
+            self._future, self._outcome, self.snapshot = before
 
         return take_back
 
@@ -89,10 +107,11 @@ class BatchFile:
         happened = event(method, {"transferId": "", **params})
         if happened is None:
             return None
-        if isinstance(happened, Started) and self._future.done():
+        if isinstance(happened, Started) and self._outcome is not None:
             self.again()  # unasked, or by somebody else
-        self.snapshot = after(replace(self.snapshot, transfer_id=happened.transfer_id), happened)
-        self._observers.notify(happened, self._owner._connection._dispatch)
+        self.snapshot = after(self.snapshot, happened)
+        if self._observers is not None:
+            self._observers.notify(happened, self._owner._connection._dispatch)
         if isinstance(happened, Uploaded):
             self.attachment = decode(Attachment, params["attachment"])
             self._settle(self.attachment)
@@ -107,16 +126,19 @@ class BatchFile:
         self._settle(error)
 
     def _settle(self, outcome: Union[Attachment, FerryError]) -> None:
-        if self._future.done():
-            return
-        if isinstance(outcome, Attachment):
-            self._future.set_result(outcome)
-        else:
-            self._future.set_exception(outcome)
-            self._future.exception()  # seen: a file that nobody awaits must not be reported
+        if self._outcome is None:
+            self._outcome = outcome
+            self._tell()
 
-    def _fresh(self) -> "asyncio.Future[Attachment]":
-        return asyncio.get_running_loop().create_future()
+    def _tell(self) -> None:
+        """Settles what is awaited, once there is an outcome."""
+        if self._future is None or self._outcome is None:
+            return
+        if isinstance(self._outcome, Attachment):
+            self._future.set_result(self._outcome)
+        else:
+            self._future.set_exception(self._outcome)
+            self._future.exception()  # seen: a file that nobody awaits must not be reported
 
     async def _manage(self, method: str) -> str:
         ask = {"transferId": self.snapshot.transfer_id}

@@ -176,6 +176,10 @@ class Connection:
         """The sidecar's process id; None before the start and after its end."""
         return self._process.pid if self._process and self._process.alive else None
 
+    def _base(self) -> Optional[str]:
+        """The folder relative paths start from; None leaves them to the sidecar's `rootPath`."""
+        return None if self._root is not None else os.path.abspath(self._cwd or os.curdir)
+
     async def close(self, mode: str = "drain") -> None:
         """Ends the sidecar: `shutdown`, end of stdin, SIGTERM, SIGKILL, reading on throughout.
 

@@ -61,14 +61,15 @@ class Router:
                 subscription.receive_status(status)
         else:
             batch = self.batches.get(params.get("batchId", ""))
-            if batch is not None:
-                batch.receive(method, params)
-            happened = event(method, params)
-            if happened is None:
-                return
-            failed = list(self._failed.get(happened.transfer_id, ()))
-            for handle in self._active.get(happened.transfer_id, []) + failed:
-                handle.receive(happened)
+            happened = None if batch is None else batch.receive(method, params)
+            transfer_id = params.get("transferId", "")
+            failed = self._failed.get(transfer_id, ())
+            handles = [*self._active.get(transfer_id, ()), *failed]
+            if handles and happened is None:
+                happened = event(method, params)
+            if happened is not None:
+                for handle in handles:
+                    handle.receive(happened)
 
     def end(self, error: FerryError) -> None:
         """Tells everyone that nothing more will come, and why."""

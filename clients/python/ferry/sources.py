@@ -89,11 +89,11 @@ def prepare(source: Source, base: Optional[str]) -> Tuple[Dict[str, Any], Option
 
 
 def local_path(path: Union[str, "os.PathLike[str]"], base: Optional[str]) -> str:
-    """A path as the sidecar shall read it: absolute below `base`, unless that is None."""
+    """A path as the sidecar shall read it: below the absolute `base`, unless that is None."""
     text = os.fspath(path)
     if base is None or text.startswith("file://"):
         return text
-    return os.path.join(os.path.abspath(base), text)
+    return os.path.join(base, text)
 
 
 def _streamed(stream: Stream) -> Tuple[Dict[str, Any], Optional[Stream]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import Any, Dict, Optional
 
 from .errors import FerryError
 from .events import Cancelled, Event, Failure, Paused, Progress, Rejected, Resumed, Started
@@ -34,14 +34,16 @@ def after(state: TransferState, event: Event) -> TransferState:
     """The state once an event happened."""
     if isinstance(event, Progress):
         return replace(
-            state, loaded=event.loaded, total=event.total, percent=event.percent, rate=event.rate,
-            eta_ms=event.eta_ms, attempt=event.attempt,
+            state, transfer_id=event.transfer_id, loaded=event.loaded, total=event.total,
+            percent=event.percent, rate=event.rate, eta_ms=event.eta_ms, attempt=event.attempt,
         )  # fmt: skip
-    state = replace(state, state=_STATES[event.name])
+    changes: Dict[str, Any] = {"transfer_id": event.transfer_id, "state": _STATES[event.name]}
     if isinstance(event, Started):
-        return replace(state, attempt=event.attempt, total=event.total, error=None)
+        changes.update(attempt=event.attempt, total=event.total, error=None)
+    else:
+        changes.update(rate=0, eta_ms=None)
     if isinstance(event, (Paused, Resumed)):
-        return replace(state, loaded=event.loaded, rate=0, eta_ms=None)
-    if isinstance(event, (Rejected, Failure, Cancelled)):
-        return replace(state, error=event.error, rate=0, eta_ms=None)
-    return replace(state, rate=0, eta_ms=None)
+        changes.update(loaded=event.loaded)
+    elif isinstance(event, (Rejected, Failure, Cancelled)):
+        changes.update(error=event.error)
+    return replace(state, **changes)

@@ -108,9 +108,6 @@ class TransferMethods(Connection):
         reply = await self.request(method, _id(transfer_id))
         return str(reply["state"])
 
-    def _base(self) -> Optional[str]:
-        return None if self._root is not None else (self._cwd or ".")
-
     def _upload(
         self,
         method: str,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Dict, Mapping, Optional, Type, TypeVar
+import functools
+from typing import Any, Callable, Dict, Hashable, Mapping, Optional, Tuple, Type, TypeVar, cast
 
 from .errors import ProtocolError
 
@@ -29,23 +30,38 @@ def converted(read: Callable[[Any], Any], *, required: bool = False, wire: str =
     return dataclasses.field(default=None, metadata=metadata)
 
 
-def decode(cls: Type[T], value: object, **known: Any) -> T:
+Plan = Tuple[Tuple[str, str, Optional[Callable[[Any], Any]], bool], ...]
+
+
+@functools.lru_cache(maxsize=None)
+def _plan(cls: Hashable) -> Plan:
+    """What `decode` has to do, found out once per class: field, wire name, reader, required."""
+    absent = dataclasses.MISSING
+    return tuple(
+        (
+            field.name,
+            wire_name(field),
+            field.metadata.get("read"),
+            field.default is absent and field.default_factory is absent,
+        )
+        for field in dataclasses.fields(cls)  # type: ignore[arg-type]
+        if field.init
+    )
+
+
+def decode(cls: Type[T], value: object) -> T:
     """A dataclass from a JSON object: unknown members are ignored, missing ones need a default.
 
     Raises ProtocolError where a member without a default is missing.
     """
     if not isinstance(value, dict):
         raise ProtocolError(f"{cls.__name__}: expected an object, got {value!r:.100}")
-    fields: Dict[str, Any] = dict(known)
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        name = wire_name(field)
-        if field.name in fields or not field.init:
-            continue
+    fields: Dict[str, Any] = {}
+    for field, name, read, required in _plan(cast(Hashable, cls)):
         if name in value:
             raw = value[name]
-            read = field.metadata.get("read")
-            fields[field.name] = read(raw) if read and raw is not None else raw
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            fields[field] = read(raw) if read and raw is not None else raw
+        elif required:
             raise ProtocolError(f"{cls.__name__} came without `{name}`")
     return cls(**fields)
 
