@@ -249,7 +249,8 @@ export class Batch {
     const file = new BatchFile(this, fileId, on, signal);
     this.files.set(fileId, file);
     if (this.#unsent.length === 0) queueMicrotask(() => this.#flush());
-    this.#unsent.push(Object.assign(fields, options, { fileId }));
+    fields.fileId = fileId;
+    this.#unsent.push(options === undefined ? fields : { ...fields, ...options });
     this.#work();
     file.heed();
     return file;

@@ -1,6 +1,6 @@
 /** Where an upload's bytes come from, and how they get to the sidecar. */
 
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The most bytes of one `stream/write`. */
@@ -18,7 +18,7 @@ export function toPath(path) {
 export function localPath(path, base) {
   const text = toPath(path);
   if (base === undefined || text.startsWith("file://") || text.startsWith("/")) return text;
-  return join(base, text);
+  return base.endsWith("/") ? base + text : `${base}/${text}`;
 }
 
 /**
