@@ -11,12 +11,13 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any, Awaitable, Callable, Dict, Optional
 
+from .batch_command import BatchCommand
 from .client import Ferry
 from .errors import FerryError
 from .handle import TransferHandle
 from .names import numbered
 from .progress import Display, printable, size
-from .results import Message
+from .results import Message, SentFile
 from .sources import Source
 from .threads import on_thread
 
@@ -43,6 +44,9 @@ class Commands:
         args = self._args
         if args.name and len(args.files) > 1:
             raise _usage("--name goes with one FILE")
+        batch = BatchCommand(self._ferry, args, self._display, self._show_sent, self._report)
+        if batch.fits:
+            return 1 if await batch.run() else 0
 
         def begin(file: str) -> "TransferHandle[Any]":
             return self._ferry.send(
@@ -63,9 +67,12 @@ class Commands:
     async def _one(self, label: str, handle: "TransferHandle[Any]") -> Any:
         sent = await self._attempt(label, handle)
         if sent is not None:
-            text = f"sent {sent.name} ({size(sent.size)}) to {sent.channel} as {sent.id}"
-            self._print(sent, text)
+            self._show_sent(sent)
         return sent
+
+    def _show_sent(self, sent: SentFile) -> None:
+        text = f"sent {sent.name} ({size(sent.size)}) to {sent.channel} as {sent.id}"
+        self._print(sent, text)
 
     async def _attempt(self, label: str, handle: "TransferHandle[Any]") -> Any:
         """Follows one of several transfers: its failure is reported, and the others go on."""

@@ -79,24 +79,25 @@ class Display:
         self._shown: Dict[str, float] = {}
         self._drawn = 0
 
-    def add(self, transfer_id: str, label: str) -> None:
-        """Names a transfer."""
-        self._labels[transfer_id] = printable(label)
-        self._shown[transfer_id] = time.monotonic()
+    def add(self, key: str, label: str) -> None:
+        """Names a transfer by its id, or a file of a batch by its own."""
+        self._labels[key] = printable(label)
+        self._shown[key] = time.monotonic()
 
     def take(self, event: Event) -> None:
         """Shows an event of a transfer."""
         if self._quiet or not isinstance(event, Progress):
             return
-        self._latest[event.transfer_id] = event
+        key = _key(event)
+        self._latest[key] = event
         if self._terminal:
             self._draw()
             return
         now = time.monotonic()
-        if now - self._shown[event.transfer_id] >= self._plain_interval:
-            self._shown[event.transfer_id] = now
+        if now - self._shown[key] >= self._plain_interval:
+            self._shown[key] = now
             bar = self._bar(_share([event]), BAR_CELLS)
-            self.line(f"{self._labels[event.transfer_id]} {bar} {_figures([event])}")
+            self.line(f"{self._labels[key]} {bar} {_figures([event])}")
 
     def line(self, text: str) -> None:
         """Prints a line, above the bar."""
@@ -117,7 +118,7 @@ class Display:
             self._paint([self._row(next(iter(self._labels.values())), events)])
             return
         moving = [event for event in events if event.loaded != event.total][-MOST_BARS:]
-        rows = [self._row(self._labels[event.transfer_id], [event]) for event in moving]
+        rows = [self._row(self._labels[_key(event)], [event]) for event in moving]
         self._paint([*rows, self._row(f"{len(self._labels)} files", events)])
 
     def _paint(self, rows: "list[str]") -> None:
@@ -139,6 +140,10 @@ class Display:
         full, rest = ("█", "░") if self._unicode else ("#", "-")
         done = int(cells * (share or 0))
         return full * done + rest * (cells - done)
+
+
+def _key(event: Progress) -> str:
+    return event.file_id or event.transfer_id
 
 
 def _columns(stream: TextIO) -> int:

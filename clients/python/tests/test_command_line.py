@@ -171,6 +171,48 @@ def test_one_missing_file_among_several_is_reported_and_the_others_go(cli, tmp_p
     assert b"ERR_FILE_NOT_FOUND" in mixed.stderr
 
 
+def test_several_files_go_as_one_batch(real_cli, tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("hello")
+    words = ("--channel", "trip", "--json", "--message")
+    mixed = real_cli("send", "b.txt", "none.txt", "a.txt", *words, '{"text": "look"}')
+    assert mixed.returncode == 1
+    assert mixed.stderr.count(b"\n") == mixed.stderr.count(b"ERR_FILE_NOT_FOUND") == 1
+    sent = [json.loads(line) for line in mixed.stdout.splitlines()]
+    assert [file["name"] for file in sent] == ["b.txt", "a.txt"]
+    assert all(file["transfer_id"] for file in sent)
+    told = [json.loads(line) for line in real_cli("history", "trip", "--json").stdout.splitlines()]
+    assert [message["timetoken"] for message in told] == [file["timetoken"] for file in sent]
+    assert {message["message"]["text"] for message in told} == {"look"}
+    assert len({message["meta"]["batchId"] for message in told}) == 1
+    # What a batch cannot say is said by sends of their own.
+    assert real_cli("send", "a.txt", "b.txt", *words, '["look"]').returncode == 0
+    told = [json.loads(line) for line in real_cli("history", "trip", "--json").stdout.splitlines()]
+    assert [message["message"] for message in told[2:]] == [["look"], ["look"]]
+
+
+def test_a_batch_shows_a_bar_for_each_and_one_for_all_and_ctrl_c_leaves_nothing(real_cli, tmp_path):
+    (tmp_path / "slow.yaml").write_text("limits: { uploadRate: 200000 }\n")
+    for name in ("large.bin", "small.bin"):
+        (tmp_path / name).write_bytes(b"x" * (10 if name == "small.bin" else 3_000_000))
+    master, slave = pty.openpty()
+    sending = real_cli(
+        "send", "small.bin", "large.bin", "-c", "trip", "--config", "slow.yaml",
+        wait=False, stderr=slave,
+    )  # fmt: skip
+    os.close(slave)
+    drawn = b""
+    while drawn.count(b"2 files ") < 2 and select.select([master], [], [], 30)[0]:
+        drawn += os.read(master, 65536)
+    sending.send_signal(signal.SIGINT)
+    out, _ = sending.communicate(timeout=20)
+    os.close(master)
+    assert (sending.returncode, out) == (130, b"")
+    assert re.search(rb"large.bin .*%.*\n2 files .*%", drawn)
+    assert real_cli("list", "trip").stdout == b""
+    assert not list((tmp_path / "root" / "data" / "incoming").iterdir())
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

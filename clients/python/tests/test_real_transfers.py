@@ -112,8 +112,7 @@ def test_what_a_shutdown_left_goes_on_in_the_next_process(slow, how):
     async def run():
         async with slow(state_key="one") as f:
             handle = f.put("large.bin", "large", transfer_id="mine")
-            # Less than 1 MiB is sent again rather than gone on with. More than was told before could
-            # not have moved again until the first progress, at the rate of `slow`.
+            # At the rate of `slow`, no attempt that begins at nothing tells of so much at first.
             held = (await moving(handle, past=2 * MIB)).loaded
             events = handle.events()
             await f.close("now")
