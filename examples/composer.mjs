@@ -4,16 +4,13 @@
  *
  *   examples/composer.mjs trip a.jpg b.jpg c.mov
  *
- * One sidecar sends them all, as many at once as its limits allow. A file that failed for a reason
- * that may pass is tried once more; Ctrl-C cancels what is under way. Exit code 1: not all were
- * sent.
+ * They are one batch: uploaded four at a time, and announced when all of them are done. A file that
+ * failed for a reason that may pass is tried once more; after Ctrl-C nothing is left of the batch.
+ * Exit code 1: not all were sent.
  */
 
-import { basename } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-
 // Once the package is installed (npm install ./clients/node): from "ferry-sidecar".
-import { Ferry, FerryError, TransferCancelled, TransferFailed } from "../clients/node/lib/index.js";
+import { Ferry, FerryError, TransferCancelled } from "../clients/node/lib/index.js";
 
 const CELLS = 24;
 
@@ -42,21 +39,15 @@ class Bars {
   }
 }
 
-/** Sends one file; returns what became of it. */
-async function send(f, channel, path, signal, show) {
-  const handle = f.send(path, { channel, message: { text: basename(path) }, signal });
-  for (const again of [true, false]) {
-    try {
-      for await (const event of handle) show(handle.snapshot, event);
-      break;
-    } catch (error) {
-      if (!(again && error instanceof TransferFailed && error.retryable)) throw error;
-      await sleep(error.retryAfterMs);
-      await handle.retry();
-    }
+/** Announces what is uploaded; returns the ids of the files that others were told of. */
+async function announce(batch) {
+  try {
+    return (await batch.send()).flatMap(({ fileIds }) => fileIds);
+  } catch (error) {
+    if (!(error instanceof FerryError)) throw error;
+    console.error(error.message);
+    return (error.data.messages ?? []).flatMap(({ fileIds }) => fileIds);
   }
-  const sent = await handle;
-  return `sent as ${sent.id}, ${sent.size} bytes`;
 }
 
 const [channel, ...paths] = process.argv.slice(2);
@@ -65,20 +56,31 @@ if (paths.length === 0) {
   process.exit(1);
 }
 const bars = new Bars(paths);
-const interrupted = new AbortController();
-process.once("SIGINT", () => interrupted.abort());
 const f = await Ferry.start();
-const outcomes = await Promise.allSettled(
-  paths.map((path, at) => {
-    return send(f, channel, path, interrupted.signal, (state) => bars.show(at, state));
-  }),
-);
+const batch = await f.batch({ channel, concurrency: 4, retries: 1 });
+const files = batch.addAll(paths);
+const shared = new Map();
+batch.on("uploaded", ({ fileId, file }) => shared.set(fileId, file));
+let clearing;
+process.once("SIGINT", () => (clearing = batch.clear()));
+for await (const event of batch) {
+  const at = files.findIndex(({ fileId }) => fileId === event.fileId);
+  if (at >= 0) bars.show(at, files[at].snapshot);
+}
+const sent = clearing === undefined && shared.size > 0 ? await announce(batch) : [];
+await (clearing ?? batch.clear());
 await f.close();
-for (const [at, { value, reason }] of outcomes.entries()) {
-  let text = value;
-  if (reason instanceof TransferCancelled) text = "cancelled";
-  else if (reason instanceof FerryError) text = `not sent: ${reason.message}`;
-  else if (reason !== undefined) throw reason;
+for (const [at, file] of files.entries()) {
+  const { error } = file.snapshot;
+  let text = "not announced";
+  if (sent.includes(file.fileId)) {
+    const { id, size } = shared.get(file.fileId);
+    text = `sent as ${id}, ${size} bytes`;
+  } else if (clearing !== undefined || error instanceof TransferCancelled) {
+    text = "cancelled";
+  } else if (error !== null) {
+    text = `not sent: ${error.message}`;
+  }
   console.log(`${paths[at]}: ${text}`);
 }
-process.exitCode = outcomes.every(({ status }) => status === "fulfilled") ? 0 : 1;
+process.exitCode = sent.length === files.length ? 0 : 1;

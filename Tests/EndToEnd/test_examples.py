@@ -134,19 +134,36 @@ def test_the_first_host_of_the_documentation_runs(example: Run, home: Path) -> N
 
 
 @pytest.mark.parametrize("language", ["python", "js"])
+def test_the_composers_of_the_documentation_run(language: str, example: Run, home: Path) -> None:
+    for name in ("photo.jpg", "clip.mp4"):
+        (home / name).write_bytes(b"x" * 100_000)
+    page = (ROOT / "docs" / "batches.md").read_text()
+    [block] = re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    ran = run_snippet(block, language, example, home)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert sorted(listed(example, "room")) == ["note.txt", "photo.jpg"]
+
+
+def run_snippet(block: str, language: str, example: Run, home: Path) -> Any:
+    """Runs a snippet as a host would that has installed the package."""
+    modules = home / "node_modules"
+    modules.mkdir(exist_ok=True)
+    if not (modules / "ferry-sidecar").exists():
+        (modules / "ferry-sidecar").symlink_to(ROOT / "clients" / "node")
+    file = home / f"snippet.{'py' if language == 'python' else 'mjs'}"
+    file.write_text(block)
+    runner = sys.executable if language == "python" else "node"
+    return example(runner, str(file), PYTHONPATH=str(ROOT / "clients" / "python"))
+
+
+@pytest.mark.parametrize("language", ["python", "js"])
 def test_the_snippets_of_the_readme_run(language: str, example: Run, home: Path) -> None:
     (home / "photo.jpg").write_bytes(b"x" * 100_000)
     readme = (ROOT / "README.md").read_text()
     blocks = re.findall(rf"^```{language}\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     assert blocks
-    modules = home / "node_modules"
-    modules.mkdir()
-    (modules / "ferry-sidecar").symlink_to(ROOT / "clients" / "node")
     for block in blocks:
-        file = home / f"snippet.{'py' if language == 'python' else 'mjs'}"
-        file.write_text(block)
-        runner = sys.executable if language == "python" else "node"
-        ran = example(runner, str(file), PYTHONPATH=str(ROOT / "clients" / "python"))
+        ran = run_snippet(block, language, example, home)
         assert (ran.returncode, ran.stderr) == (0, "")
         assert "False" not in ran.stdout and "false" not in ran.stdout
         assert "rue" in ran.stdout or "uploaded" in ran.stdout
