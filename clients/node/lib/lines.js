@@ -33,16 +33,17 @@ export class LineSplitter {
     let start = 0;
     for (let end; (end = chunk.indexOf(LF, start)) >= 0; start = end + 1) {
       this.#keep(chunk.subarray(start, end));
-      lines.push(this.rest());
+      const line = this.rest();
+      if (line.length > 0) lines.push(line);
     }
     this.#keep(chunk.subarray(start));
-    return lines.filter((line) => line.length > 0);
+    return lines;
   }
 
   /** Takes what came after the last LF; empty where it is blank. */
   rest() {
     let line = this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts);
-    this.#parts = [];
+    this.#parts.length = 0;
     this.#size = 0;
     if (line[line.length - 1] === CR) line = line.subarray(0, -1);
     return line[0] <= 0x20 && line.toString().trim() === "" ? line.subarray(0, 0) : line;

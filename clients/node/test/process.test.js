@@ -167,6 +167,22 @@ test("a script ends by itself, its work done, and takes the sidecar along", asyn
   assert.ok(gone(pid));
 });
 
+test("a batch at work keeps the script, an idle one does not", async (t) => {
+  const body = `
+    const batch = await f.batch({ channel: "hold" });
+    const file = batch.add({ text: "x" }, { name: "n" });
+    file.on("progress", async () => {
+      await file.pause();
+      // Nothing is asked, and nobody waits: the batch alone keeps the host.
+      setTimeout(() => file.resume(), 100).unref();
+    });
+    batch.on("complete", ({ counts }) => console.log(counts.successful));
+  `;
+  const { code, stderr, printed, pid } = await host(t, body);
+  assert.deepEqual({ code, stderr, printed }, { code: 0, stderr: "", printed: ["1"] });
+  assert.ok(gone(pid));
+});
+
 test("an open subscription keeps the script, an unref'd client does not", async (t) => {
   const listening = `
     const messages = await f.subscribe("c");

@@ -24,29 +24,23 @@ class LineSplitter:
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit
         self._buffer = bytearray()
-        self._scanned = 0
 
     def feed(self, data: bytes) -> List[bytes]:
         """The lines that are complete now, without LF and one trailing CR, blank ones left out.
 
         Raises ProtocolError where a line is longer than the limit.
         """
-        self._buffer += data
         lines: List[bytes] = []
-        start = 0
-        while True:
-            end = self._buffer.find(b"\n", max(start, self._scanned))
-            if end < 0:
-                break
-            lines.append(bytes(self._buffer[start:end]))
-            start = end + 1
-        del self._buffer[:start]
-        self._scanned = len(self._buffer)
-        if len(self._buffer) > self._limit or any(len(line) > self._limit for line in lines):
+        if b"\n" in data:
+            *lines, data = data.split(b"\n")
+            if self._buffer:
+                lines[0] = bytes(self._buffer) + lines[0]
+                self._buffer.clear()
+        self._buffer += data
+        if any(len(line) > self._limit for line in (self._buffer, *lines)):
             self._buffer.clear()
-            self._scanned = 0
             raise ProtocolError(f"the program wrote a line of more than {self._limit} bytes")
-        return [line for line in map(_without_cr, lines) if line.strip()]
+        return [line for line in map(_without_cr, lines) if line and not line.isspace()]
 
     def rest(self) -> bytes:
         """What came after the last LF."""
