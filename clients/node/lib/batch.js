@@ -150,7 +150,7 @@ export class Batch {
 
   /** Takes a file out, whatever its state; whether it was there. */
   async remove(fileId, reason) {
-    this.#flush();
+    this.flush();
     // At once: what is still told of it no longer counts, and the batch may be complete before the
     // reply is here.
     const file = this.files.get(fileId);
@@ -228,6 +228,20 @@ export class Batch {
     this.#endStreams(error);
   }
 
+  /** Sends what was added: all of it, or so many calls now and the rest in later turns. */
+  flush(most = Infinity) {
+    for (let calls = 0; this.#unsent.length > 0 && calls < most; calls++) {
+      let [count, room] = [0, CALL_BYTES];
+      for (const item of this.#unsent.slice(0, CALL_FILES)) {
+        room -= Buffer.byteLength(item.data ?? item.text ?? "");
+        if (count > 0 && room < 0) break;
+        count += 1;
+      }
+      this.#upload(this.#unsent.splice(0, count));
+    }
+    if (this.#unsent.length > 0) setImmediate(() => this.flush(1));
+  }
+
   /** Sends a command to one of its transfers; returns the state. */
   async manage(method, transferId) {
     return (await this.#connection.request(method, { transferId })).state;
@@ -248,7 +262,8 @@ export class Batch {
     for (const name in on) this.#emitter.check(name);
     const file = new BatchFile(this, fileId, on, signal);
     this.files.set(fileId, file);
-    if (this.#unsent.length === 0) queueMicrotask(() => this.#flush());
+    // Later: to write very many files down takes a while, as to add them does.
+    if (this.#unsent.length === 0) setImmediate(() => this.flush(1));
     fields.fileId = fileId;
     this.#unsent.push(options === undefined ? fields : { ...fields, ...options });
     this.#work();
@@ -288,24 +303,6 @@ export class Batch {
   #endStreams(error) {
     for (const stream of this.#streams) stream.end(error);
     this.#streams.clear();
-  }
-
-  /** Sends what was added. */
-  #flush() {
-    const items = this.#unsent;
-    this.#unsent = [];
-    let group = [];
-    let room = CALL_BYTES;
-    for (const item of items) {
-      const size = Buffer.byteLength(item.data ?? item.text ?? "");
-      if (group.length > 0 && (size > room || group.length === CALL_FILES)) {
-        this.#upload(group);
-        [group, room] = [[], CALL_BYTES];
-      }
-      room -= size;
-      group.push(item);
-    }
-    if (group.length > 0) this.#upload(group);
   }
 
   #upload(items) {

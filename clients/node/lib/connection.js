@@ -126,6 +126,8 @@ export class Connection {
     const sidecar = this.#process;
     const grace = { ...CLOSE_GRACE, ...this.#options.closeGrace };
     this.hold();
+    // What was added before is accepted still.
+    for (const batch of this.batches.values()) batch.flush();
     if (this.#greeted && sidecar.alive) {
       const ms = mode === "drain" ? grace.drain : grace.now;
       try {

@@ -132,6 +132,14 @@ test("clearing and closing end what waits, and the next one begins anew", async 
   assert.throws(() => next.add(...text("2")), /join it again/);
 });
 
+test("what was added before the client closes is uploaded", async (t) => {
+  const f = await start(t, fakeOptions(t));
+  const batch = await f.batch({ channel: "c" });
+  const file = batch.add(...text("1"));
+  await f.close();
+  assert.equal((await file).name, "1.txt");
+});
+
 test("a batch whose process dies throws in its loop", async (t) => {
   const f = await start(t, fakeOptions(t, "die-at=ping"));
   const batch = await f.batch({ channel: "hold" });

@@ -49,7 +49,7 @@ test("what is declared is exported, and the other way round", () => {
     const internal = {
       Observed: ["observe", "succeed", "lose", "again", "ending", "obey"],
       TransferHandle: ["begin", "feed", "drain", "cancelSoon", "take", "look", "fail"],
-      Batch: ["start", "take", "end", "manage"],
+      Batch: ["start", "take", "end", "flush", "manage"],
       BatchFile: ["take", "again", "heed", "drop"],
       DownloadHandle: ["pour"],
       Subscription: ["start", "take", "end"],
