@@ -113,3 +113,36 @@ def test_without_asyncio(real):
         assert len(batch.send().messages) == 1
         assert [a.attachment.name for a in batch.attachments()] == ["b.txt"]
         batch.clear()
+
+
+def test_what_is_added_together_goes_in_one_call_as_far_as_it_fits_a_line(fake, recorder):
+    async def run():
+        async with ferry.Ferry(**fake()) as f, f.batch("c") as batch:
+            for number in range(1001):
+                batch.add(ferry.Text("x"), name=f"{number}")
+            await batch.complete()
+            for size in (1 << 20, 8 << 20, 5 << 20, 1):
+                batch.add(bytes(size), name=f"{size}")
+            assert (await batch.complete()).counts["successful"] == 1005
+
+    asyncio.run(run())
+    assert [len(ask["items"]) for ask in recorder.sent("batch/upload")] == [1000, 1, 1, 1, 2]
+
+
+def test_a_batch_is_open_once_and_takes_nothing_after_its_end(fake):
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            batch = await f.batch("hold", batch_id="b").start()
+            with pytest.raises(ValueError, match="open here already"):
+                await f.batch("hold", batch_id="b").start()
+            file = batch.add(ferry.Text("x"), name="n", file_id="1")
+            removing = asyncio.ensure_future(file.remove())
+            await asyncio.sleep(0)
+            with pytest.raises(ValueError, match="wait for that"):
+                batch.add(ferry.Text("x"), name="n", file_id="1")
+            assert await removing
+            await batch.clear()
+            with pytest.raises(ferry.TransferCancelled, match="cleared"):
+                batch.add(ferry.Text("x"), name="n")
+
+    asyncio.run(run())
