@@ -87,7 +87,7 @@ let package = Package(
 
     .target(
       name: "Backends",
-      dependencies: ["Crypto", "TransferModel"],
+      dependencies: ["Crypto", "JSON", "TransferModel"],
       swiftSettings: pure
     ),
     .testTarget(
@@ -156,12 +156,25 @@ let package = Package(
       swiftSettings: common
     ),
 
+    .target(
+      name: "CometChatBackend",
+      dependencies: ["Backends", "Configuration", "Crypto", "JSON", "TransferModel"],
+      swiftSettings: pure
+    ),
+    .testTarget(
+      name: "CometChatBackendTests",
+      dependencies: [
+        "Backends", "CometChatBackend", "Configuration", "JSON", "TransferModel",
+      ],
+      swiftSettings: common
+    ),
+
     // 5: transfers
     .target(
       name: "TransferEngine",
       dependencies: [
-        "Backends", "Configuration", "Crypto", "HTTP", "JSON", "Journal", "LocalFiles",
-        "LocalStore", "PubNubBackend", "S3Backend", "TransferModel",
+        "Backends", "CometChatBackend", "Configuration", "Crypto", "HTTP", "JSON", "Journal",
+        "LocalFiles", "LocalStore", "PubNubBackend", "S3Backend", "TransferModel",
       ],
       swiftSettings: common
     ),

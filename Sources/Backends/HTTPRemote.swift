@@ -18,6 +18,11 @@ package protocol HTTPRemote: Sendable {
   /// Asks whether the remote can be used from here; what is worth knowing of it, for people.
   func examine(nowMs: Int64) throws(TransferError) -> RemoteCall<String>
 
+  /// What the remote itself takes, as far as that is known by now.
+  var ownLimits: RemoteLimits { get }
+  /// Asks the remote for its limits; nil where they are known, or there are none to ask for.
+  func learnLimits() -> RemoteCall<Void>?
+
   /// The conversation of an upload.
   func upload(_ spec: TransferSpec) throws(TransferError) -> any Backend
   /// The conversation of a download.
@@ -75,6 +80,13 @@ package protocol HTTPRemote: Sendable {
     _ announcement: Announcement,
     nowMs: Int64
   ) throws(TransferError) -> RemoteCall<Timetoken>
+  /// A message as it would be sent, with its muid; looks at it before anything is sent.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for more than the remote takes.
+  func complete(_ message: MediaMessage) throws(TransferError) -> MediaMessage
+  /// Tells a channel's members of files that are stored already, by one message.
+  ///
+  /// One that was sent before, and whose answer was lost, is looked for first.
+  func send(_ message: MediaMessage) throws(TransferError) -> RemoteCall<Timetoken>
   /// A page of a channel's messages, oldest first, and the `start` of the page before it.
   ///
   /// `cipherKey` decrypts them instead of the remote's own cipher.
@@ -146,6 +158,20 @@ package struct RemoteCredentials: Sendable {
   package init() {}
 }
 
+/// What a remote itself takes.
+package struct RemoteLimits: Sendable, Equatable {
+  /// The largest file in bytes; nil: none.
+  package var maxFileSize: Int64?
+  /// The most files of a message; nil: none.
+  package var maxFileCount: Int?
+
+  /// Makes limits.
+  package init(maxFileSize: Int64? = nil, maxFileCount: Int? = nil) {
+    self.maxFileSize = maxFileSize
+    self.maxFileCount = maxFileCount
+  }
+}
+
 /// A URL that is usable as it is.
 package struct SignedURL: Sendable, Equatable {
   /// It may carry a signature: never to be logged.
@@ -187,6 +213,12 @@ extension HTTPRemote {
   package func replaceCredentials(by credentials: RemoteCredentials) throws(TransferError) {
     throw unsupported("take credentials")
   }
+
+  /// None.
+  package var ownLimits: RemoteLimits { RemoteLimits() }
+
+  /// Nothing to ask for.
+  package func learnLimits() -> RemoteCall<Void>? { nil }
 
   /// Asks nothing: only use can tell.
   package func examine(nowMs: Int64) throws(TransferError) -> RemoteCall<String> { .done("") }
@@ -279,6 +311,16 @@ extension HTTPRemote {
     nowMs: Int64
   ) throws(TransferError) -> RemoteCall<Timetoken> {
     throw unsupported("announce files")
+  }
+
+  /// Refused.
+  package func complete(_ message: MediaMessage) throws(TransferError) -> MediaMessage {
+    throw unsupported("send media messages")
+  }
+
+  /// Refused.
+  package func send(_ message: MediaMessage) throws(TransferError) -> RemoteCall<Timetoken> {
+    throw unsupported("send media messages")
   }
 
   /// Refused.

@@ -35,6 +35,7 @@ extension Configuration {
     case .local(let root): ": \(root)"
     case .s3(let settings): ": \(settings.place)"
     case .pubnub(let settings): ": \(settings.place)"
+    case .cometchat(let settings): ": \(settings.place)"
     case nil: ""
     }
   }

@@ -56,7 +56,7 @@ package struct Limits: Sendable, Equatable {
     try fields.finish()
   }
 
-  /// Extensions in any case with or without their dot, and MIME patterns.
+  /// Extensions in any case, with or without their dot or `*.`, and MIME patterns.
   private static func types(
     _ key: String,
     _ fields: inout ConfigFields
@@ -69,13 +69,14 @@ package struct Limits: Sendable, Equatable {
   }
 
   private static func typePattern(_ text: String) -> String? {
-    let text = text.lowercased()
+    let text = text.lowercased().split(separator: " ").joined(separator: " ")
     let allowed = { (byte: UInt8) in byte > 0x20 && byte < 0x7F }
     guard text.utf8.allSatisfy(allowed) else { return nil }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     switch parts.count {
     case 1:
-      let name = text.hasPrefix(".") ? String(text.dropFirst()) : text
+      let prefix = ["*.", "."].first(where: text.hasPrefix) ?? ""
+      let name = String(text.dropFirst(prefix.count))
       return name.isEmpty || name.contains("*") ? nil : name
     case 2:
       let whole = parts[0] == "*" ? parts[1] == "*" : !parts[0].contains("*")

@@ -8,6 +8,8 @@ package enum RemoteKind: String, Sendable, CaseIterable {
   case s3
   /// A keyset of PubNub.
   case pubnub
+  /// An app of CometChat.
+  case cometchat
 }
 
 /// What a remote needs to be reached, by its kind.
@@ -16,6 +18,7 @@ package enum RemoteSettings: Sendable, Equatable {
   case local(root: String)
   case s3(S3Settings)
   case pubnub(PubNubSettings)
+  case cometchat(CometChatSettings)
 }
 
 /// A variable that a value names, and that has neither a value nor a default.
@@ -91,6 +94,10 @@ package struct RemoteConfiguration: Sendable, Equatable {
     case .pubnub:
       settings = .pubnub(
         try PubNubSettings(remote: name, &fields) { !decoding.missing.isEmpty }
+      )
+    case .cometchat:
+      settings = .cometchat(
+        try CometChatSettings(remote: name, &fields) { !decoding.missing.isEmpty }
       )
     }
     try fields.finish()

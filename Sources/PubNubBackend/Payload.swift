@@ -1,3 +1,4 @@
+internal import Backends
 internal import Crypto
 internal import JSON
 internal import TransferModel

@@ -186,7 +186,7 @@ extension PubNubRemote {
               id: id,
               name: name,
               size: file.int("size").flatMap { $0 >= 0 ? $0 : nil },
-              createdMs: file.string("created").flatMap(Self.milliseconds)
+              createdMs: file.string("created").flatMap(HTTPDate.iso8601Milliseconds)
             )
           )
         }
@@ -194,18 +194,6 @@ extension PubNubRemote {
       }
       return .done(FilePage(files: files, next: members.string("next")))
     }
-  }
-
-  /// `2025-05-05T17:26:44Z`, perhaps with a fraction.
-  static func milliseconds(_ text: String) -> Int64? {
-    let parts = text.split { !$0.isNumber }.compactMap { Int64($0) }
-    guard parts.count >= 6, text.hasSuffix("Z"), (1...12).contains(parts[1]) else { return nil }
-    let months =
-      ["Jan", "Feb", "Mar", "Apr", "May", "Jun"]
-      + ["Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    let time = "\(parts[3]):\(parts[4]):\(parts[5])"
-    let date = "Day, \(parts[2]) \(months[Int(parts[1]) - 1]) \(parts[0]) \(time) GMT"
-    return HTTPDate.milliseconds(date)
   }
 
   package func fileURL(

@@ -32,6 +32,8 @@ package struct Doctor {
           try examine(remote.name, at: settings.place)
         case .pubnub(let settings):
           try examine(remote.name, at: settings.place)
+        case .cometchat(let settings):
+          try examine(remote.name, at: settings.place)
         }
       } catch {
         isWell = tell("remote \(remote.name)", fault: error.message)

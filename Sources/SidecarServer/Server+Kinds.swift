@@ -11,7 +11,7 @@ extension Server {
     guard let text else { return nil }
     switch kind(of: remote) {
     case .pubnub, nil: return Secret(text)
-    case .local, .s3:
+    case .local, .s3, .cometchat:
       throw TransferError(
         .invalidArgument,
         "cipherKey is for remotes that encrypt, which \"\(remote ?? defaultRemote)\" does not: "
@@ -27,7 +27,7 @@ extension Server {
     guard groups != nil else { return }
     switch kind(of: remote) {
     case .pubnub, nil: return
-    case .local, .s3:
+    case .local, .s3, .cometchat:
       throw TransferError(
         .invalidArgument,
         "groups is for remotes that have them, which \"\(remote ?? defaultRemote)\" does not: "
@@ -42,9 +42,12 @@ extension Server {
   func bucket(of remote: String) throws(TransferError) -> String {
     switch try configuration.remote(named: remote)?.resolve() {
     case .s3(let settings): settings.bucket
-    case .local, .pubnub, nil: remote
+    case .local, .pubnub, .cometchat, nil: remote
     }
   }
+
+  /// Whether a remote's messages show several files at once, and have threads.
+  func hasMediaMessages(_ remote: String) -> Bool { kind(of: remote) == .cometchat }
 
   private func kind(of remote: String?) -> RemoteKind? {
     let configuration = configuration

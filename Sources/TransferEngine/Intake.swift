@@ -6,6 +6,8 @@ internal import TransferModel
 /// Looks at a request before it is queued, so that what cannot work is refused at once.
 struct Intake {
   let limits: Limits
+  /// Whether the remote takes empty files.
+  var takesEmpty = true
   /// False where its batch is full.
   var hasPlace = true
 
@@ -32,6 +34,7 @@ struct Intake {
         )
       case .sendFile(let send):
         try look(at: send.source, &finding)
+        try checkContent(name: send.name, size: finding.size)
         try check(name: send.name, type: send.contentType, size: finding.size)
       case .getObject, .downloadFile:
         break
@@ -62,6 +65,14 @@ struct Intake {
     case .stream(let size):
       finding.size = size
     }
+  }
+
+  private func checkContent(name: String, size: Int64?) throws(TransferError) {
+    guard !takesEmpty, size == 0 else { return }
+    throw TransferError(
+      .fileDataEmpty,
+      "\"\(name)\" is empty, and the remote takes no empty files."
+    )
   }
 
   private func check(name: String, type: String, size: Int64?) throws(TransferError) {

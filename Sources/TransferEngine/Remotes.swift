@@ -1,5 +1,6 @@
 package import Configuration
 internal import Backends
+internal import CometChatBackend
 internal import HTTP
 internal import LocalStore
 internal import PubNubBackend
@@ -11,6 +12,8 @@ package import TransferModel
 package final class Remotes: Sendable {
   private let configuration: Configuration
   private let opened = Mutex<[String: Open]>([:])
+  /// Questions for limits that are under way.
+  private let learning = Mutex<[String: Task<Void, Never>]>([:])
   private let client = HTTPClient(userAgent: "ferry")
   private let ownRates: [String: Rates]
   private let traffic: [String: RemoteTraffic]
@@ -46,10 +49,48 @@ package final class Remotes: Sendable {
   /// The remotes in the order of the configuration.
   package var all: [RemoteConfiguration] { configuration.remotes }
 
-  /// A remote's limits, the global ones where it has none of its own.
+  /// A remote's limits, the global ones where it has none of its own; what the configuration leaves
+  /// to the remote is as far as that is known by now (`learnLimits`).
   /// - Throws: `ERR_INVALID_ARGUMENT` for a name that is not configured.
   package func limits(of name: String) throws(TransferError) -> Limits {
-    try remote(name).limits
+    let remote = try remote(name)
+    var limits = remote.limits
+    if remote.kind == .cometchat, case .http(let link) = try? open(name) {
+      let own = link.remote.ownLimits
+      limits.maxFileSize = limits.maxFileSize ?? own.maxFileSize
+      limits.maxFileCount = limits.maxFileCount ?? own.maxFileCount
+    }
+    return limits
+  }
+
+  /// Whether a remote stores files of no bytes.
+  func takesEmptyFiles(_ name: String) -> Bool {
+    configuration.remote(named: name)?.kind != .cometchat
+  }
+
+  /// Whether there is nothing to ask a remote before its limits are known.
+  func knowsLimits(of name: String) -> Bool {
+    guard let remote = configuration.remote(named: name), remote.kind == .cometchat,
+      case .http(let link) = try? open(name)
+    else { return true }
+    return link.remote.learnLimits() == nil
+  }
+
+  /// Asks a remote for its limits, once for all who wait; where it gives none the built-in ones hold.
+  func learnLimits(of name: String) async {
+    guard !knowsLimits(of: name), case .http(let link) = try? open(name) else { return }
+    let task = learning.withLock { tasks in
+      if let task = tasks[name] { return task }
+      let task = Task {
+        if let call = link.remote.learnLimits() {
+          _ = await Result(of: { () async throws(TransferError) in try await link.perform(call) })
+        }
+        self.learning.withLock { $0[name] = nil }
+      }
+      tasks[name] = task
+      return task
+    }
+    await task.value
   }
 
   /// The slots a remote has; where it sets none of its own, as many as all remotes together.
@@ -91,6 +132,9 @@ package final class Remotes: Sendable {
     case .pubnub(let settings):
       let pubnub = PubNubRemote(settings, maxFileSize: remote.limits.maxFileSize)
       return .http(link(to: pubnub, settings.http, remote))
+    case .cometchat(let settings):
+      let cometchat = try CometChatRemote(settings, limits: remote.limits)
+      return .http(link(to: cometchat, settings.http, remote))
     }
   }
 

@@ -49,6 +49,17 @@ extension TransferEngine {
     try take(spec, isChosen: false, waiter: nil, hasPlace: hasPlace) == nil
   }
 
+  /// Does something that needs a remote's limits: at once where they are known, else once the remote
+  /// was asked, on a thread where blocking is allowed.
+  package func withLimits(of remote: String, _ body: @escaping @Sendable () -> Void) {
+    if remotes.knowsLimits(of: remote) { return body() }
+    // Ends with the answer; whoever asked for it is answered by `body`.
+    Task(executorPreference: pool) { [self] in
+      await remotes.learnLimits(of: remote)
+      body()
+    }
+  }
+
   /// Sets how many files of a batch move at the same time, from the next one on; nil: it is over.
   package func set(slots: Int?, ofBatch batch: String, on remote: String) {
     state.withLock { state in

@@ -185,6 +185,29 @@ extension TransferEngine {
     }
   }
 
+  /// A message as a remote would send it, with its muid; asks nobody.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for more than the remote takes, `ERR_UNSUPPORTED`.
+  package func complete(
+    _ message: MediaMessage,
+    on remote: String
+  ) throws(TransferError) -> MediaMessage {
+    guard case .http(let link) = try remotes.open(remote) else { throw .unsupportedMedia(remote) }
+    return try link.remote.complete(message)
+  }
+
+  /// Tells a channel's members of files that are stored already, by one message.
+  package func send(
+    _ message: MediaMessage,
+    on remote: String
+  ) async throws(TransferError) -> Timetoken {
+    try await during(.publish) { () async throws(TransferError) in
+      guard case .http(let link) = try remotes.open(remote) else {
+        throw .unsupportedMedia(remote)
+      }
+      return try await link.perform(link.remote.send(message))
+    }
+  }
+
   /// A page of a channel's messages, oldest first, and the `start` of the page before it.
   package func history(
     of channel: String,
@@ -304,5 +327,11 @@ extension TransferEngine {
     } catch {
       throw error.during(phase)
     }
+  }
+}
+
+extension TransferError {
+  fileprivate static func unsupportedMedia(_ remote: String) -> TransferError {
+    TransferError(.unsupported, "\"\(remote)\" announces files one by one.")
   }
 }

@@ -133,7 +133,7 @@ extension TransferEngine {
         runEnd = .succeeded
       case .failed(let error):
         record.error = error
-        runEnd = .failed(rejected: error.phase == .prepare && error.code.rejects)
+        runEnd = .failed(rejected: error.rejects)
       case .stopped(let inHand):
         if let inHand { (record.run, record.kept) = (nil, inHand) }
         runEnd = .stopped

@@ -81,7 +81,8 @@ package final class TransferEngine: Sendable {
   ) throws(TransferError) -> TransferError? {
     let limits = try remotes.limits(of: spec.remote)
     let concurrency = try remotes.concurrency(of: spec.remote)
-    let intake = Intake(limits: limits, hasPlace: hasPlace).inspect(spec)
+    let takesEmpty = remotes.takesEmptyFiles(spec.remote)
+    let intake = Intake(limits: limits, takesEmpty: takesEmpty, hasPlace: hasPlace).inspect(spec)
     var spec = spec
     spec.origin.sourceIdentity = intake.sourceIdentity
     try waitForRoom()

@@ -105,6 +105,7 @@ actor TransferRun {
   /// After a failure nothing half-made is left, here or, where trying again cannot help, there.
   func run() async -> End {
     endPause()
+    if spec.direction == .upload { await remotes.learnLimits(of: spec.remote) }
     do throws(TransferError) {
       var result = try await converse()
       if result.lacksDigest, let sha256 = try await outgoingDigest() { result.add(sha256: sha256) }

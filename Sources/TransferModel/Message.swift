@@ -137,6 +137,10 @@ package struct ChannelMessage: Sendable, Equatable {
   package var file: SharedFile?
   /// Where the file can be had, usable as it is.
   package var fileURL: String?
+  /// All files it shows, where it may show several; `file` is the first.
+  package var attachments: [Attachment]
+  /// Milliseconds since 1970 at which it was sent, where the timetoken does not say.
+  package var sentMs: Int64?
   /// What it is.
   package var kind: Kind
   /// The group or wildcard it came by, where it is not the channel itself.
@@ -161,12 +165,17 @@ package struct ChannelMessage: Sendable, Equatable {
     meta: RawJSON? = nil,
     file: SharedFile? = nil,
     fileURL: String? = nil,
+    attachments: [Attachment] = [],
+    sentMs: Int64? = nil,
     kind: Kind? = nil,
     subscription: String? = nil,
     error: TransferError? = nil,
     isLate: Bool = false
   ) {
     self.isLate = isLate
+    let file = file ?? attachments.first?.file
+    self.attachments = attachments
+    self.sentMs = sentMs
     self.kind = kind ?? (file == nil ? .message : .file)
     self.subscription = subscription
     self.error = error
@@ -177,6 +186,6 @@ package struct ChannelMessage: Sendable, Equatable {
     self.message = message
     self.meta = meta
     self.file = file
-    self.fileURL = fileURL
+    self.fileURL = fileURL ?? attachments.first?.url
   }
 }

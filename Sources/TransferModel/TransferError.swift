@@ -76,6 +76,12 @@ package struct TransferError: Error, Sendable, Equatable {
   /// Whether trying again unchanged can help.
   package var isRetryable: Bool { retryableOverride ?? code.isRetryable }
 
+  /// Whether a transfer was refused before its first byte, so that the request itself must change.
+  package var rejects: Bool {
+    // A place in the storage that was refused, not one that could not be asked for.
+    phase == .prepare && (code.rejects || code == .presignedURLFailed && !isRetryable)
+  }
+
   /// The same error, placed in a phase unless it has one already.
   package func during(_ phase: Phase) -> TransferError {
     var error = self

@@ -183,6 +183,8 @@ package struct SendFile: Sendable {
   package var source: TransferSource
   /// Whether it is announced once it is stored.
   package var announces = true
+  /// The message it answers in its thread, where the remote has threads.
+  package var parent: Timetoken?
 
   /// Makes a send.
   package init(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from cometchat_support import app, talk  # noqa: F401 (fixtures)
 from pubnub_support import chat, emulator  # noqa: F401 (fixtures)
 from sidecar import BINARY, TIMEOUT, Sidecar, environment
 

@@ -19,8 +19,18 @@ struct Batch {
   private var isOpen = false
   /// Files that count against the limit.
   private(set) var held = 0
+  /// What the last send of media messages left to be done.
+  var unfinished: Unfinished?
   /// Why files were refused that are no transfers.
   private(set) var refusals: [String: TransferError] = [:]
+
+  /// A send of several media messages of which some are told, so that the same call again goes on.
+  struct Unfinished {
+    var caption: String?
+    var muid: String?
+    /// Messages that are told.
+    var sent: Int
+  }
 
   /// One file.
   struct File {
@@ -242,12 +252,12 @@ extension Batch {
     return true
   }
 
-  /// Picks files to announce: uploaded, not yet sent, of those named where any are.
-  mutating func beginSending(_ ids: [String]?) -> [File] {
+  /// Picks files to announce: uploaded, not yet sent, of those named and of the kind where any is.
+  mutating func beginSending(_ ids: [String]?, _ kind: AttachmentKind? = nil) -> [File] {
     let wanted = ids.map { Set($0) }
     let files = all.filter { file in
       file.state == .succeeded && !file.isSent && !file.isSending
-        && (wanted?.contains(file.id) ?? true)
+        && (wanted?.contains(file.id) ?? true) && (kind ?? file.kind) == file.kind
     }
     for file in files { change(file.id) { $0.isSending = true } }
     return files

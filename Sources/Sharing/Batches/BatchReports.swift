@@ -68,4 +68,6 @@ package struct BatchMessage: Sendable {
   package let kind: AttachmentKind
   /// The files it announces.
   package let files: [String]
+  /// What its sender tells it by, where it is a media message.
+  package var muid: String?
 }

@@ -13,6 +13,9 @@ package struct BatchSettings: Sendable, Equatable {
   package var pace: Pace
   /// How it was to go about them when it was made, by which a second request joins.
   package let asked: Pace
+  /// The message it answers in its thread, now and as it was made; only on remotes with threads.
+  package var parent: Timetoken?
+  package private(set) var askedParent: Timetoken?
 
   /// Where a batch's files go.
   package enum Destination: Sendable, Equatable {
@@ -36,12 +39,20 @@ package struct BatchSettings: Sendable, Equatable {
   }
 
   /// Makes the settings of a new batch.
-  package init(id: String, remote: String, destination: Destination, pace: Pace) {
+  package init(
+    id: String,
+    remote: String,
+    destination: Destination,
+    pace: Pace,
+    parent: Timetoken? = nil
+  ) {
     self.id = id
     self.remote = remote
     self.destination = destination
     self.pace = pace
     asked = pace
+    self.parent = parent
+    askedParent = parent
   }
 
   /// The channel; nil for objects.
@@ -57,6 +68,7 @@ extension BatchSettings {
   /// Whether a request for a batch of the same id means this one.
   func means(_ other: BatchSettings) -> Bool {
     remote == other.remote && destination == other.destination && asked == other.asked
+      && askedParent == other.askedParent
   }
 
   /// As the journal keeps them.
@@ -70,6 +82,8 @@ extension BatchSettings {
     }
     writer.object("pace") { $0.members(of: pace) }
     writer.object("asked") { $0.members(of: asked) }
+    writer.field("parent", parent?.value)
+    writer.field("askedParent", askedParent?.value)
     writer.endObject()
     return writer.take()
   }
@@ -88,6 +102,8 @@ extension BatchSettings {
       destination = channel.map { .channel($0) } ?? .prefix(ObjectReference(path: prefix ?? ""))
       self.pace = pace
       self.asked = asked
+      parent = try fields.optionalInt("parent").map { Timetoken($0) }
+      askedParent = try fields.optionalInt("askedParent").map { Timetoken($0) }
     } catch {
       return nil
     }

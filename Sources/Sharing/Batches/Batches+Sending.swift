@@ -45,12 +45,7 @@ extension Batches {
     messages: inout [BatchMessage]
   ) async throws(TransferError) {
     let settings = try settings(of: id)
-    guard let channel = settings.channel else {
-      throw TransferError(
-        .unsupported,
-        "Batch \"\(id)\" puts objects, which nobody is told of; make a batch with a channel to send."
-      )
-    }
+    let channel = try settings.told
     let picked = try pick(names, of: id)
     var failure: TransferError?
     for chunk in picked.chunks(of: 256) {
@@ -79,10 +74,14 @@ extension Batches {
     if let failure { throw .unsent(failure, messages.count, of: picked.count) }
   }
 
-  private func pick(_ names: [String]?, of id: String) throws(TransferError) -> [Batch.File] {
+  func pick(
+    _ names: [String]?,
+    _ kind: AttachmentKind? = nil,
+    of id: String
+  ) throws(TransferError) -> [Batch.File] {
     let (picked, unknown) = try change(id) { batch in
       let unknown = names?.first { batch[$0] == nil }
-      return (unknown == nil ? batch.beginSending(names) : [], unknown)
+      return (unknown == nil ? batch.beginSending(names, kind) : [], unknown)
     }
     if let unknown {
       throw TransferError(
@@ -101,15 +100,28 @@ extension Batches {
     return picked
   }
 
-  private func end(_ file: Batch.File, of id: String, isSent: Bool) {
+  func end(_ file: Batch.File, of id: String, isSent: Bool) {
     _ = try? change(id) { $0.endSending(file, isSent: isSent) }
+  }
+}
+
+extension BatchSettings {
+  /// The channel that is told of the files.
+  /// - Throws: `ERR_UNSUPPORTED` for a batch of objects.
+  var told: String {
+    get throws(TransferError) {
+      if let channel { return channel }
+      throw TransferError(
+        .unsupported,
+        "Batch \"\(id)\" puts objects, which nobody is told of; make a batch with a channel to send."
+      )
+    }
   }
 }
 
 extension TransferError {
   /// Not all could be announced.
-  fileprivate static func unsent(_ error: TransferError, _ sent: Int, of all: Int) -> TransferError
-  {
+  static func unsent(_ error: TransferError, _ sent: Int, of all: Int) -> TransferError {
     var failure = TransferError(
       .publishFailed,
       "\(sent) of \(all) files are announced: \(error.message) Send the batch again to announce the "

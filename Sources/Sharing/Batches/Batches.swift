@@ -64,10 +64,16 @@ package final class Batches: Sendable {
 
   /// Changes how a batch goes about its files, from the next one on; nil leaves a setting.
   /// - Throws: `ERR_UNKNOWN_ID`.
-  package func configure(_ id: String, concurrency: Int?, retries: Int?) throws(TransferError) {
+  package func configure(
+    _ id: String,
+    concurrency: Int?,
+    retries: Int?,
+    parent: Timetoken? = nil
+  ) throws(TransferError) {
     let settings = try change(id) { batch in
       if let concurrency { batch.settings.pace.concurrency = concurrency }
       if let retries { batch.settings.pace.retries = retries }
+      if let parent { batch.settings.parent = parent }
       return batch.settings
     }
     keep(settings)

@@ -28,11 +28,16 @@ struct BatchConfigure: ImmediateMethod {
   func run(_ params: Params) throws(TransferError) -> EmptyReply {
     let batches = server.sharing.batches
     let settings = try batches.settings(of: params.batchID)
-    try server.refuseThread(params.parentMessageID, on: settings.remote)
+    let parent = try server.parent(
+      params.parentMessageID,
+      on: settings.remote,
+      channel: settings.channel
+    )
     try batches.configure(
       params.batchID,
       concurrency: params.concurrency,
-      retries: params.retries
+      retries: params.retries,
+      parent: parent
     )
     return EmptyReply()
   }

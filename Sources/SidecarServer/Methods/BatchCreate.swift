@@ -7,7 +7,7 @@ internal import TransferEngine
 internal import TransferModel
 
 /// `batch/create`: makes a batch of uploads to one destination, or joins it.
-struct BatchCreate: ImmediateMethod {
+struct BatchCreate: Method {
   static let name = "batch/create"
   let server: Server
 
@@ -52,7 +52,19 @@ struct BatchCreate: ImmediateMethod {
     )
   }
 
-  func run(_ params: Params) throws(TransferError) -> Outcome {
+  func handle(_ params: Params, _ call: Call) {
+    // What the files are measured by is known before the first comes.
+    server.engine.withLimits(of: params.remote ?? server.defaultRemote) {
+      do throws(TransferError) {
+        let outcome = try run(params)
+        call.succeed { outcome.write(to: &$0) }
+      } catch {
+        call.fail(error.rpc())
+      }
+    }
+  }
+
+  private func run(_ params: Params) throws(TransferError) -> Outcome {
     let remote = params.remote ?? server.defaultRemote
     _ = try server.engine.remotes.limits(of: remote)
     let destination: BatchSettings.Destination
@@ -63,13 +75,14 @@ struct BatchCreate: ImmediateMethod {
       try server.require("objects", of: remote)
       destination = .prefix(try server.reference(params.prefix ?? "", on: remote))
     }
-    try server.refuseThread(params.parentMessageID, on: remote)
+    let parent = try server.parent(params.parentMessageID, on: remote, channel: params.channel)
     try server.sharing.batches.create(
       BatchSettings(
         id: params.batchID,
         remote: remote,
         destination: destination,
-        pace: params.pace
+        pace: params.pace,
+        parent: parent
       )
     )
     return Outcome(batchID: params.batchID)
@@ -88,13 +101,30 @@ extension Server {
     }
   }
 
+  /// The message that is answered in its thread: `channel:timetoken`, or the timetoken alone.
   /// - Throws: `ERR_UNSUPPORTED` where messages have no threads.
-  func refuseThread(_ parent: String?, on remote: String) throws(TransferError) {
-    guard parent != nil else { return }
-    throw TransferError(
-      .unsupported,
-      "\"\(remote)\" has no threads: leave parentMessageId out.",
-      field: "/parentMessageId"
-    )
+  func parent(
+    _ text: String?,
+    on remote: String,
+    channel: String?
+  ) throws(TransferError) -> Timetoken? {
+    guard let text else { return nil }
+    guard hasMediaMessages(remote) else {
+      throw TransferError(
+        .unsupported,
+        "\"\(remote)\" has no threads: leave parentMessageId out.",
+        field: "/parentMessageId"
+      )
+    }
+    let prefix = (channel ?? "") + ":"
+    let id = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
+    guard let parent = Timetoken(id), parent.value > 0 else {
+      throw TransferError(
+        .invalidArgument,
+        "\"\(text.prefix(100))\" is no message of this batch's channel.",
+        field: "/parentMessageId"
+      )
+    }
+    return parent
   }
 }

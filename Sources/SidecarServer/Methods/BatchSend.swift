@@ -13,6 +13,8 @@ struct BatchSend: AsyncMethod {
     var batchID: String
     var fileIDs: [String]?
     var caption: String?
+    /// Where messages show several files.
+    var media: MediaRequest
     /// What only media messages have, where any was given.
     var mediaOnly: String?
     var announcement: AnnouncementParams
@@ -33,16 +35,23 @@ struct BatchSend: AsyncMethod {
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
     let batchID = try fields.batchID()
     let fileIDs = try fields.optionalStringArray("fileIds")
-    let caption = try fields.optionalString("caption")
-    var given: [String] = []
-    if try fields.optionalEnum("type", of: AttachmentKind.self) != nil { given.append("type") }
-    if try fields.optionalEnum("split", of: Split.self) != nil { given.append("split") }
-    if try fields.optionalString("muid") != nil { given.append("muid") }
-    if try fields.optionalStringArray("tags") != nil { given.append("tags") }
+    var media = MediaRequest()
+    media.files = fileIDs
+    media.caption = try fields.optionalString("caption")
+    media.kind = try fields.optionalEnum("type", of: AttachmentKind.self)
+    let split = try fields.optionalEnum("split", of: Split.self)
+    media.isSplit = split != Split.none
+    media.muid = try fields.optionalString("muid")
+    let tags = try fields.optionalStringArray("tags")
+    media.tags = tags ?? []
     if let node = fields.optionalNode("metadata"), !node.isNull {
       guard node.kind == .object else { throw node.error("must be an object") }
-      given.append("metadata")
+      media.metadata = node.raw
     }
+    let given = [
+      ("type", media.kind != nil), ("split", split != nil), ("muid", media.muid != nil),
+      ("tags", tags != nil), ("metadata", media.metadata != nil),
+    ]
     let announcement = try AnnouncementParams(&fields, isWhole: false)
     if let meta = announcement.meta, JSONNode(meta).kind != .object {
       throw fields.error("meta", "must be an object, which batchId is added to")
@@ -50,8 +59,9 @@ struct BatchSend: AsyncMethod {
     return Params(
       batchID: batchID,
       fileIDs: fileIDs,
-      caption: caption,
-      mediaOnly: given.first,
+      caption: media.caption,
+      media: media,
+      mediaOnly: given.first { $0.1 }?.0,
       announcement: announcement
     )
   }
@@ -59,6 +69,7 @@ struct BatchSend: AsyncMethod {
   func run(_ params: Params) async throws(TransferError) -> Outcome {
     let batches = server.sharing.batches
     let settings = try batches.settings(of: params.batchID)
+    if server.hasMediaMessages(settings.remote) { return try await send(params, settings) }
     if let name = params.mediaOnly {
       throw TransferError(
         .unsupported,
@@ -74,8 +85,7 @@ struct BatchSend: AsyncMethod {
       throw TransferError(.invalidArgument, "meta cannot be read: \(error).", field: "/meta")
     }
     let publisher = server.settings.publisher
-    var messages: [BatchMessage] = []
-    do throws(TransferError) {
+    return try await outcome(settings) { messages async throws(TransferError) in
       try await batches.send(
         params.batchID,
         params.fileIDs,
@@ -90,6 +100,48 @@ struct BatchSend: AsyncMethod {
         },
         messages: &messages
       )
+    }
+  }
+
+  /// Tells of the files by media messages.
+  private func send(
+    _ params: Params,
+    _ settings: BatchSettings
+  ) async throws(TransferError) -> Outcome {
+    if let name = params.announcement.given {
+      throw TransferError(
+        .unsupported,
+        "\"\(settings.remote)\" sends media messages, which have no \(name): leave it out.",
+        field: "/\(name)"
+      )
+    }
+    var media = params.media
+    do throws(JSONError) {
+      media.metadata = try Self.meta(media.metadata, batchID: params.batchID)
+    } catch {
+      throw TransferError(
+        .invalidArgument,
+        "metadata cannot be read: \(error).",
+        field: "/metadata"
+      )
+    }
+    return try await outcome(settings) { messages async throws(TransferError) in
+      try await server.sharing.batches.send(
+        media: media,
+        of: params.batchID,
+        messages: &messages
+      )
+    }
+  }
+
+  /// What came of sending, also where not all of it did.
+  private func outcome(
+    _ settings: BatchSettings,
+    _ send: (inout [BatchMessage]) async throws(TransferError) -> Void
+  ) async throws(TransferError) -> Outcome {
+    var messages: [BatchMessage] = []
+    do throws(TransferError) {
+      try await send(&messages)
     } catch {
       var error = error
       if error.code == .publishFailed {
@@ -132,6 +184,7 @@ struct BatchSend: AsyncMethod {
       writer.beginObject()
       writer.field("id", "\(settings.channel ?? ""):\(message.id)")
       writer.field("type", message.kind.rawValue)
+      writer.field("muid", message.muid)
       writer.field("fileIds", message.files)
       writer.endObject()
       return RawJSON(validated: writer.take())

@@ -22,10 +22,17 @@ struct BatchUpload: Method {
   }
 
   func handle(_ params: Params, _ call: Call) {
+    do throws(TransferError) {
+      let settings = try server.sharing.batches.settings(of: params.batchID)
+      server.engine.withLimits(of: settings.remote) { take(params, settings, call) }
+    } catch {
+      call.fail(error.rpc())
+    }
+  }
+
+  private func take(_ params: Params, _ settings: BatchSettings, _ call: Call) {
     let server = server
     do throws(TransferError) {
-      let batches = server.sharing.batches
-      let settings = try batches.settings(of: params.batchID)
       let root = server.settings.rootPath
       let items = params.items.map { item in
         Batches.Item(id: item.fileID, kind: item.kind) { id, file throws(TransferError) in
@@ -34,12 +41,13 @@ struct BatchUpload: Method {
             file,
             on: settings.remote,
             to: settings.destination,
+            parent: settings.parent,
             server,
             root: root
           )
         }
       }
-      try batches.upload(params.batchID, items) {
+      try server.sharing.batches.upload(params.batchID, items) {
         // Before anything is told of them.
         call.succeed { writer in
           writer.beginObject()

@@ -152,6 +152,7 @@ extension RemoteKind {
     case .s3: ["objects", "files", "channels", "subscribe", "batches", "resumable"]
     case .pubnub:
       ["files", "channels", "subscribe", "filter", "groups", "batches", "resumable"]
+    case .cometchat: ["files", "channels", "batches"]
     }
   }
 }

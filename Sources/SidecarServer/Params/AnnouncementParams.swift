@@ -38,6 +38,16 @@ struct AnnouncementParams: Sendable {
     cipherKey = isWhole ? try fields.optionalString("cipherKey") : nil
   }
 
+  /// A parameter that was given and says other than its default; nil for none.
+  var given: String? {
+    if meta != nil { return "meta" }
+    if !store { return "store" }
+    if !replicate { return "replicate" }
+    if ttl > 0 { return "ttl" }
+    if customMessageType != nil { return "customMessageType" }
+    return query.isEmpty ? nil : "query"
+  }
+
   /// Texts, numbers and truth values by name; what is null is left out.
   private static func query(_ node: JSONNode?) throws(JSONError) -> [QueryParameter] {
     guard let node, !node.isNull else { return [] }

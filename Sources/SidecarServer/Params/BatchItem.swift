@@ -35,16 +35,17 @@ struct BatchItem: Sendable {
     _ file: BatchFile,
     on remote: String,
     to destination: BatchSettings.Destination,
+    parent: Timetoken?,
     _ server: Server,
     root: String
   ) throws(TransferError) -> TransferSpec {
     var spec = TransferSpec(
       id: id,
       remote: remote,
-      operation: try operation(to: destination, server, root: root, remote),
+      operation: try operation(to: destination, parent, server, root: root, remote),
       computesDigest: source.computesDigest,
       reportsProgress: true,
-      origin: origin(file, destination),
+      origin: origin(file, destination, parent),
       root: root
     )
     spec.batchFile = file
@@ -53,6 +54,7 @@ struct BatchItem: Sendable {
 
   private func operation(
     to destination: BatchSettings.Destination,
+    _ parent: Timetoken?,
     _ server: Server,
     root: String,
     _ remote: String
@@ -76,6 +78,7 @@ struct BatchItem: Sendable {
         source: source
       )
       send.announces = false
+      send.parent = parent
       return .sendFile(send)
     case .prefix(let prefix):
       let below: String
@@ -107,12 +110,14 @@ struct BatchItem: Sendable {
   /// All that it takes to read the item again in a later process.
   private func origin(
     _ file: BatchFile,
-    _ destination: BatchSettings.Destination
+    _ destination: BatchSettings.Destination,
+    _ parent: Timetoken?
   ) -> TransferOrigin {
     var writer = JSONWriter()
     writer.beginObject()
     writer.field("batchId", file.batch)
     writer.field("place", file.place)
+    writer.field("parent", parent?.value)
     switch destination {
     case .channel(let channel): writer.field("channel", channel)
     case .prefix(let prefix): writer.field("prefix", prefix.fullPath)
@@ -136,12 +141,14 @@ struct BatchItem: Sendable {
     let file: BatchFile
     let destination: BatchSettings.Destination
     let item: BatchItem
+    let parent: Timetoken?
     do throws(JSONError) {
       var fields = try JSONFields(JSONNode(origin.params))
       let batch = try fields.string("batchId")
       let place = try fields.int("place")
       let channel = try fields.optionalString("channel")
       let prefix = try fields.optionalString("prefix")
+      parent = try fields.optionalInt("parent").map { Timetoken($0) }
       destination = channel.map { .channel($0) } ?? .prefix(ObjectReference(path: prefix ?? ""))
       item = try BatchItem(fields.node("item").withSource)
       file = BatchFile(batch: batch, file: item.fileID, place: place)
@@ -157,6 +164,7 @@ struct BatchItem: Sendable {
       file,
       on: server.defaultRemote,
       to: destination,
+      parent: parent,
       server,
       root: root
     )

@@ -114,19 +114,16 @@ extension JSONWriter {
     type: String?,
     size: Int64?
   ) {
-    object(key) { writer in
-      writer.field("url", url)
-      writer.field("name", name)
-      writer.field("mimeType", type)
-      writer.field("extension", Self.pathExtension(of: name))
-      writer.field("size", size)
-    }
+    object(key) { $0.attachmentMembers(url: url, name, type: type, size: size) }
   }
 
-  /// What follows the last dot, unless that is the first character or the last.
-  private static func pathExtension(of name: String) -> String {
-    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
-    return String(name[name.index(after: dot)...]).lowercased()
+  /// The members of an attachment.
+  mutating func attachmentMembers(url: String?, _ name: String, type: String?, size: Int64?) {
+    field("url", url)
+    field("name", name)
+    field("mimeType", type)
+    field("extension", SharedFile.pathExtension(of: name))
+    field("size", size)
   }
 }
 

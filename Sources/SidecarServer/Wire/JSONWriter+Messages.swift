@@ -13,6 +13,7 @@ extension JSONWriter {
     field("timetoken", message.timetoken.description)
     field("type", message.kind.rawValue)
     field("customMessageType", message.customMessageType)
+    field("sentAt", message.sentMs)
     field("late", message.isLate ? true : nil)
     if truncated {
       field("truncated", true)
@@ -33,6 +34,24 @@ extension JSONWriter {
         writer.field("sha256", file.sha256)
         writer.field("url", message.fileURL)
       }
+    }
+    if message.attachments.count > 1 {
+      array(
+        "attachments",
+        message.attachments.map { attachment in
+          var writer = JSONWriter()
+          writer.beginObject()
+          writer.field("id", attachment.file.id)
+          writer.attachmentMembers(
+            url: attachment.url,
+            attachment.file.name,
+            type: attachment.file.contentType,
+            size: attachment.file.size
+          )
+          writer.endObject()
+          return RawJSON(validated: writer.take())
+        }
+      )
     }
   }
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 import uuid
-from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 from urllib.parse import unquote
 
 from auth import Access, manager
@@ -29,7 +27,8 @@ from channels import (
     matcher,
 )
 from faults import Fault
-from http11 import Answer, Request, Server
+from http11 import Answer, Request
+from running import Running, routes
 from storage import Storage
 from storage import error as storage_error
 
@@ -37,32 +36,18 @@ BAD_IN_CHANNELS = set(",/\\*: ")
 MAX_URL = 32 << 10
 
 
-@dataclass
-class Seen:
-    """A request that came in, by the route it took."""
-
-    route: str
-    request: Request
-    params: dict[str, str]
-
-
-class Emulator:
+class Emulator(Running):
     """One keyset. Everything may be looked at and changed while it runs."""
 
     def __init__(self, sub_key: str = "demo", pub_key: str = "demo", hold: float = 280.0) -> None:
+        super().__init__()
         self.sub_key = sub_key
         self.pub_key = pub_key
         self.hold = hold  # how long a poll is held
         self.access = Access(publish_key=pub_key)
         self.storage = Storage(sub_key)
         self.channels = Channels()
-        self.faults: list[Fault] = []
-        self.seen: list[Seen] = []
-        self.keep_seen = True
-        self._came = threading.Condition()
         self.files: dict[str, tuple[str, str]] = {}  # id: channel, name
-        self.server = Server(self._handle)
-        self.origin = ""
         table = [
             ("POST", "v1/files/*/channels/*/generate-upload-url", "slot", self._slot),
             ("GET", "v1/files/publish-file/*/*/0/*/0/*", "publish", self._publish_file),
@@ -80,65 +65,9 @@ class Emulator:
             ("POST", "", "upload", None),
             ("GET", f"{sub_key}/*/*/*", "blob", None),
         ]
-        self._routes = [(m, path.split("/"), route, act) for m, path, route, act in table]
+        self._routes = routes(table)
         self._rename: str | None = None
         self._expire = False
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-
-    # Running
-
-    async def serve(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        port = await self.server.start(host, port)
-        self.origin = f"http://{host}:{port}"
-
-    def start(self) -> Emulator:
-        ready = threading.Event()
-
-        def run() -> None:
-            loop = self._loop = asyncio.new_event_loop()
-            asyncio.set_event_loop(loop)
-            loop.run_until_complete(self.serve())
-            ready.set()
-            loop.run_forever()
-            for task in asyncio.all_tasks(loop):
-                task.cancel()
-            loop.run_until_complete(asyncio.sleep(0))
-            loop.close()
-
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
-        ready.wait(10)
-        return self
-
-    def stop(self) -> None:
-        if self._loop is None or self._thread is None:
-            return
-        self.call(self.server.stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-
-    def call(self, coroutine: Any) -> Any:
-        """Runs something on the emulator's own thread and waits for it."""
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
-
-    def hang_up(self) -> None:
-        """Closes every connection."""
-
-        async def close() -> None:
-            self.server.hang_up()
-
-        self.call(close())
-
-    def leave(self) -> None:
-        """Takes no connection any more, and closes those there are."""
-        self.call(self.server.stop())
-
-    def come_back(self) -> None:
-        """Listens again, where it did before."""
-        host, _, port = self.origin.removeprefix("http://").partition(":")
-        self.call(self.serve(host, int(port)))
 
     def publish(self, channel: str, payload: Any, kind: int = 0, **more: Any) -> int:
         """Publishes from outside, as another client would."""
@@ -149,22 +78,6 @@ class Emulator:
             return self.channels.publish(Message(channel, tt, payload, kind, publisher, **more))
 
         return int(self.call(do()))
-
-    def requests(self, route: str) -> list[Seen]:
-        return [seen for seen in list(self.seen) if seen.route == route]
-
-    def wait(self, route: str, count: int = 1, **params: str) -> None:
-        """Until so many requests of a route came, with these parameters."""
-        wanted = params.items()
-        self.wait_until(lambda s: s.route == route and wanted <= s.params.items(), count)
-
-    def wait_until(
-        self, matches: Callable[[Seen], bool], count: int = 1, timeout: float = 60
-    ) -> None:
-        """Until so many requests came that match."""
-        with self._came:
-            if not self._came.wait_for(lambda: sum(map(matches, self.seen)) >= count, timeout):
-                raise TimeoutError(f"only these came: {[seen.route for seen in self.seen]}")
 
     # Answering
 
@@ -177,10 +90,7 @@ class Emulator:
         for item in request.query.split("&") if request.query else []:
             name, _, value = item.partition("=")
             params[unquote(name)] = unquote(value)
-        if self.keep_seen:
-            with self._came:
-                self.seen.append(Seen(route, request, params))
-                self._came.notify_all()
+        self._note(route, request, params)
         fault = self._fault(route)
         self._rename = fault.rename if fault else None
         self._expire = fault.expire if fault else False
@@ -190,30 +100,10 @@ class Emulator:
 
         return await fault.apply(perform) if fault else await perform()
 
-    def _fault(self, route: str) -> Fault | None:
-        for fault in self.faults:
-            if fault.route != route:
-                continue
-            if fault.after > 0:
-                fault.after -= 1
-                return None
-            if fault.times > 0:
-                fault.times -= 1
-                return fault
-        return None
-
     def _control(self, request: Request) -> Answer:
         """Faults by HTTP, for hosts in other languages: a list of them replaces those there are."""
         self.faults[:] = [Fault(**item) for item in json.loads(request.body or b"[]")]
         return Answer(204)
-
-    def _route(self, request: Request, path: list[str]) -> tuple[str, Any]:
-        """By segments, before anything is decoded: `%2F` in a name must not split it."""
-        for method, template, route, action in self._routes:
-            is_alike = method == request.method and len(template) == len(path)
-            if is_alike and all(t in ("*", segment) for t, segment in zip(template, path)):
-                return route, action
-        return "unknown", None
 
     async def _perform(
         self, request: Request, route: str, action: Any, path: list[str], params: dict[str, str]

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from http11 import Answer
 
@@ -36,6 +36,8 @@ class Fault:
     out of date · rename: the name that the service keeps · gate: set by whoever lets the answer go.
     """
 
+    routes: ClassVar[list[str]] = ROUTES
+
     route: str
     times: int = 1
     after: int = 0
@@ -51,8 +53,8 @@ class Fault:
     gate: threading.Event | None = None
 
     def __post_init__(self) -> None:
-        if self.route not in ROUTES:
-            raise ValueError(f"no route {self.route!r}; there are: {', '.join(ROUTES)}")
+        if self.route not in self.routes:
+            raise ValueError(f"no route {self.route!r}; there are: {', '.join(self.routes)}")
         if self.drop not in (None, "before", "after"):
             raise ValueError("drop is before or after")
 

@@ -1,0 +1,149 @@
+package import JSON
+internal import Configuration
+internal import TransferEngine
+package import TransferModel
+
+/// What a host says of the media messages of a batch.
+package struct MediaRequest: Sendable {
+  /// Only these files; nil: all.
+  package var files: [String]?
+  /// Whether each kind of attachment gets messages of its own; `kind` then picks the files of one,
+  /// and otherwise is what the messages are shown as.
+  package var isSplit = true
+  package var kind: AttachmentKind?
+  /// Of the first message.
+  package var caption: String?
+  /// Of the first message; `-2`, `-3` and so on are added for those after it.
+  package var muid: String?
+  /// Of every message, a JSON object.
+  package var metadata: RawJSON?
+  /// Of every message.
+  package var tags: [String] = []
+
+  /// Asks for messages of all files, one per kind.
+  package init() {}
+}
+
+/// Media messages, which show several files at once.
+extension Batches {
+  /// Tells of what is uploaded and not yet sent: one message per kind of attachment, cut where it
+  /// would have more files, or be longer, than the remote takes.
+  ///
+  /// All messages are looked at before the first is sent. `messages` gets what was sent, also where
+  /// not all could be; the same request again then goes on with the rest.
+  ///
+  /// - Throws: as `send`; `ERR_INVALID_ARGUMENT` for more than a message takes.
+  package func send(
+    media request: MediaRequest,
+    of id: String,
+    messages: inout [BatchMessage]
+  ) async throws(TransferError) {
+    let settings = try settings(of: id)
+    _ = try settings.told
+    let picked = try pick(request.files, request.isSplit ? request.kind : nil, of: id)
+    var unsent = picked
+    defer { for file in unsent { end(file, of: id, isSent: false) } }
+    let told = try change(id) { batch in
+      let isSame =
+        batch.unfinished?.caption == request.caption && batch.unfinished?.muid == request.muid
+      return isSame ? batch.unfinished?.sent ?? 0 : 0
+    }
+    let plan = try await plan(request, picked, settings, told: told)
+    for message in plan {
+      do throws(TransferError) {
+        let timetoken = try await engine.send(message.content, on: settings.remote)
+        for file in message.files {
+          await engine.announced(file.transfer, at: timetoken)
+          end(file, of: id, isSent: true)
+        }
+        unsent.removeAll { file in message.files.contains { $0.id == file.id } }
+        messages.append(
+          BatchMessage(
+            id: timetoken.description,
+            kind: message.content.kind,
+            files: message.files.map(\.id),
+            muid: message.content.muid
+          )
+        )
+      } catch {
+        let sent = Batch.Unfinished(
+          caption: request.caption,
+          muid: request.muid,
+          sent: told + messages.count
+        )
+        _ = try? change(id) { $0.unfinished = sent }
+        throw .unsent(error, picked.count - unsent.count, of: picked.count)
+      }
+    }
+    _ = try? change(id) { $0.unfinished = nil }
+  }
+
+  /// A message that is to be sent, with the files it shows.
+  private struct Planned {
+    let content: MediaMessage
+    let files: [Batch.File]
+  }
+
+  /// The messages that files make, in the order they are sent; `told` of the same request are sent.
+  private func plan(
+    _ request: MediaRequest,
+    _ picked: [Batch.File],
+    _ settings: BatchSettings,
+    told: Int
+  ) async throws(TransferError) -> [Planned] {
+    let most = try engine.remotes.limits(of: settings.remote).maxFileCount ?? .max
+    let snapshots = await engine.snapshots(of: picked.map(\.transfer))
+    var plan: [Planned] = []
+    for (kind, files) in Self.groups(request, picked) {
+      var rest = files.compactMap { file -> (Batch.File, Attachment)? in
+        guard case .shared(let shared) = snapshots[file.transfer]?.result, let url = shared.url
+        else { return nil }
+        return (file, Attachment(shared.file, url: url))
+      }[...]
+      while !rest.isEmpty {
+        let index = told + plan.count
+        func message(
+          _ files: ArraySlice<(Batch.File, Attachment)>
+        ) throws(TransferError)
+          -> MediaMessage
+        {
+          try engine.complete(
+            MediaMessage(
+              channel: settings.told,
+              kind: kind,
+              attachments: files.map(\.1),
+              caption: index == 0 ? request.caption : nil,
+              metadata: request.metadata,
+              tags: request.tags,
+              muid: request.muid.map { index == 0 ? $0 : "\($0)-\(index + 1)" },
+              parent: settings.parent
+            ),
+            on: settings.remote
+          )
+        }
+        // What one file is too long for, the request has to change.
+        var content = try message(rest.prefix(1))
+        var count = 1
+        while count < min(most, rest.count), let longer = try? message(rest.prefix(count + 1)) {
+          content = longer
+          count += 1
+        }
+        plan.append(Planned(content: content, files: rest.prefix(count).map(\.0)))
+        rest = rest.dropFirst(count)
+      }
+    }
+    return plan
+  }
+
+  /// Files by what their messages are shown as.
+  private static func groups(
+    _ request: MediaRequest,
+    _ files: [Batch.File]
+  ) -> [(AttachmentKind, [Batch.File])] {
+    guard !request.isSplit else {
+      return AttachmentKind.allCases.map { kind in (kind, files.filter { $0.kind == kind }) }
+    }
+    let kinds = Set(files.map(\.kind))
+    return [(request.kind ?? (kinds.count == 1 ? kinds.first : nil) ?? .file, files)]
+  }
+}
