@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// A URL that somebody else made, cut into what a request needs.
 package struct HTTPURL: Equatable, Sendable {
   /// Scheme, host and port.
@@ -26,5 +28,22 @@ package struct HTTPURL: Equatable, Sendable {
     let mark = target.firstIndex(of: "?") ?? target.endIndex
     path = mark == target.startIndex ? "/" : String(target[..<mark])
     query = String(target[mark...].dropFirst())
+  }
+}
+
+extension HTTPURL {
+  /// Where a redirect leads, from a place that is told by its scheme, host and port.
+  /// - Throws: `ERR_INVALID_URL`, also for one that leads away from TLS.
+  package init(redirect response: HTTPResponse, from origin: String) throws(TransferError) {
+    guard let location = response.header("Location"),
+      let target = HTTPURL(location, relativeTo: origin),
+      !origin.hasPrefix("https:") || target.origin.hasPrefix("https:")
+    else {
+      throw TransferError(
+        .invalidURL,
+        "The file's redirect leads to no URL that can be followed; try again later."
+      )
+    }
+    self = target
   }
 }

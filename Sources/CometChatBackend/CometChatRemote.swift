@@ -245,6 +245,16 @@ package final class CometChatRemote: HTTPRemote {
     )
   }
 
+  package func download(_ spec: TransferSpec) throws(TransferError) -> any Backend {
+    guard case .downloadFile(let download) = spec.operation else { throw Self.noObjects }
+    let isFile =
+      switch download.target {
+      case .path, .temporary: true
+      case .inline, .stream: false
+      }
+    return RangeDownload(try CometChatPlace(download, remote: self), isFile: isFile)
+  }
+
   private static let noObjects = TransferError(
     .unsupported,
     "Remotes of kind cometchat hold no objects; send files to conversations (file/send)."

@@ -185,11 +185,13 @@ package final class PubNubRemote: HTTPRemote {
       case .path, .temporary: true
       case .inline, .stream: false
       }
-    return PubNubDownload(
-      try place(of: download.locator),
-      remote: self,
+    return RangeDownload(
+      PubNubPlace(
+        remote: self,
+        place: try place(of: download.locator),
+        cipherKey: download.cipherKey
+      ),
       cipher: try cipher(download.cipherKey),
-      cipherKey: download.cipherKey,
       isFile: isFile
     )
   }

@@ -228,9 +228,17 @@ package struct DownloadFile: Sendable {
   /// Decrypts this file alone, instead of the remote's own cipher; never written down, and empty
   /// where it was not kept over a restart.
   package var cipherKey: Secret?
+  /// Which file of a message that shows several; nil: the first.
+  package var fileID: String?
 
   /// Makes a download.
-  package init(_ locator: FileLocator, target: TransferTarget, cipherKey: Secret? = nil) {
+  package init(
+    _ locator: FileLocator,
+    target: TransferTarget,
+    cipherKey: Secret? = nil,
+    fileID: String? = nil
+  ) {
+    self.fileID = fileID
     self.locator = locator
     self.target = target
     self.cipherKey = cipherKey

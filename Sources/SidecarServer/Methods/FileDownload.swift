@@ -11,6 +11,8 @@ struct FileDownload: TransferMethod {
   struct Params: Sendable {
     var remote: String?
     var locator: FileLocator
+    /// Beside a message: which of its files.
+    var fileID: String?
     var target: TargetParams
     var cipherKey: String?
     var options: TransferOptions
@@ -18,20 +20,23 @@ struct FileDownload: TransferMethod {
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
     let remote = try fields.remote()
-    let locator = try locator(&fields)
+    let (locator, fileID) = try locator(&fields)
     let cipherKey = try fields.optionalString("cipherKey")
     let target = try TargetParams(&fields)
     return try Params(
       remote: remote,
       locator: locator,
+      fileID: fileID,
       target: target,
       cipherKey: cipherKey,
       options: TransferOptions(&fields, isStream: target.isStream)
     )
   }
 
-  /// One of: `channel`, `id` and `name`; `url`; `messageId`.
-  private static func locator(_ fields: inout JSONFields) throws(JSONError) -> FileLocator {
+  /// One of: `channel`, `id` and `name`; `url`; `messageId`, perhaps with the `id` of a file.
+  private static func locator(
+    _ fields: inout JSONFields
+  ) throws(JSONError) -> (FileLocator, fileID: String?) {
     let channel = try fields.optionalString("channel")
     let id = try fields.optionalString("id")
     let name = try fields.optionalString("name")
@@ -39,13 +44,13 @@ struct FileDownload: TransferMethod {
     let messageID = try fields.optionalString("messageId")
     switch (id, name, url, messageID) {
     case (nil, nil, let url?, nil):
-      return .url(url)
-    case (nil, nil, nil, let messageID?):
+      return (.url(url), nil)
+    case (let id, nil, nil, let messageID?):
       let key = try MessageKey(messageID, &fields)
-      return .message(channel: key.channel, key.timetoken)
+      return (.message(channel: key.channel, key.timetoken), id)
     case (let id?, let name?, nil, nil):
       guard let channel else { throw fields.missing("channel") }
-      return .key(channel: channel, id: id, name: name)
+      return (.key(channel: channel, id: id, name: name), nil)
     case (.some, nil, nil, nil):
       throw fields.missing("name")
     case (nil, _, nil, nil):
@@ -62,14 +67,23 @@ struct FileDownload: TransferMethod {
     _ params: Params,
     _ settings: ServerSettings
   ) throws(TransferError) -> TransferOperation {
-    .downloadFile(
+    let remote = params.remote ?? server.defaultRemote
+    guard params.fileID == nil || server.hasMediaMessages(remote) else {
+      throw TransferError(
+        .invalidArgument,
+        "A message of \"\(remote)\" has one file: give messageId alone, or id and name.",
+        field: "/id"
+      )
+    }
+    return .downloadFile(
       DownloadFile(
         params.locator,
         target: try params.target.target(
           relativeTo: settings.rootPath,
           inlineLimit: settings.inlineLimit
         ),
-        cipherKey: try server.cipherKey(params.cipherKey, on: params.remote)
+        cipherKey: try server.cipherKey(params.cipherKey, on: params.remote),
+        fileID: params.fileID
       )
     )
   }

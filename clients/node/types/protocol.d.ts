@@ -10,8 +10,8 @@ export type Empty = Record<string, never>;
 export type TransferId = string;
 
 /**
- * A moment on a channel, in 100 ns since 1970, strictly rising per remote. A decimal string because
- * 17 digits do not fit a double.
+ * A moment on a channel, in 100 ns since 1970, strictly rising per remote; on kind `cometchat` the
+ * message's id, which rises too. A decimal string because 17 digits do not fit a double.
  */
 export type Timetoken = string;
 
@@ -209,6 +209,10 @@ export type Message = {
    * file: announces the file in `file`; others than `file` and `message` on kind `pubnub` alone.
    */
   type: "file" | "message" | "signal" | "object" | "messageAction" | "presence";
+  /** When it was sent, in ms since 1970; on kind `cometchat`, whose timetokens are ids. */
+  sentAt?: number;
+  /** All files of a message that shows several, on kind `cometchat`; `file` is the first. */
+  attachments?: MessageFile[];
   customMessageType?: string;
   /** The sender's metadata, as it was sent. */
   meta?: unknown;
@@ -367,6 +371,24 @@ export type BatchFile = {
   sent: boolean;
 };
 
+/** One file of a message that shows several. */
+export type MessageFile = {
+  /** For `file/download`, beside the message's id. */
+  id: string;
+  /** Usable as it is, for as long as the remote says. */
+  url: string;
+  /**
+   * As the sender named it: never use it as a path unchecked (a temporary or stream target needs
+   * none).
+   */
+  name: string;
+  mimeType?: string;
+  /** Of the name, in lower case, without its dot; may be empty. */
+  extension: string;
+  /** Bytes. */
+  size?: number;
+};
+
 /** A message that `batch/send` sent. */
 export type BatchMessage = {
   /** For `message/get`. */
@@ -430,7 +452,7 @@ export type InitializeResult = {
   };
   remotes: Array<{
     name: string;
-    kind: "local" | "s3" | "pubnub";
+    kind: "local" | "s3" | "pubnub" | "cometchat";
     capabilities: Array<"objects" | "files" | "channels" | "subscribe" | "batches" | "filter" | "groups" | "resumable">;
   }>;
   /** The remote used where a call names none. */
@@ -712,7 +734,10 @@ export type FileDownloadParams = {
   remote?: string;
   /** The channel; with `id` and `name`. */
   channel?: string;
-  /** The file's id. Give `channel`, `id` and `name`; or `url`; or `messageId`. */
+  /**
+   * The file's id. Give `channel`, `id` and `name`; or `url`; or `messageId`, with `id` where the
+   * message shows several files.
+   */
   id?: string;
   /** The file's name, as announced. */
   name?: string;
@@ -1368,17 +1393,24 @@ export type BatchSendParams = {
   batchId: BatchId;
   /** Only these; default all. */
   fileIds?: FileId[];
-  /** Told as `message.text`. */
+  /** Told as `message.text`; of several media messages by the first. */
   caption?: string;
-  /** Of media messages; elsewhere refused. */
+  /**
+   * Of media messages: only files of this type, or with `split: none` what the message is shown as;
+   * elsewhere refused.
+   */
   type?: AttachmentType;
   /**
-   * Of media messages: one per kind of attachment (the default), or one for all; elsewhere refused.
+   * Of media messages: one per type of attachment (the default), or one for all; each is cut where
+   * it has more files, or is longer, than the remote takes. Elsewhere refused.
    */
   split?: "byType" | "none";
-  /** Of media messages; elsewhere refused. */
+  /**
+   * Of media messages: the first one's id of yours, to which `-2`, `-3` and so on are added for the
+   * others; left out: made of the files. Elsewhere refused.
+   */
   muid?: string;
-  /** Of media messages; elsewhere refused. */
+  /** Of media messages, to which `batchId` is added; elsewhere refused. */
   metadata?: Record<string, unknown>;
   /** Of media messages; elsewhere refused. */
   tags?: string[];
@@ -1848,6 +1880,10 @@ export type MessageNotification = {
    * file: announces the file in `file`; others than `file` and `message` on kind `pubnub` alone.
    */
   type: "file" | "message" | "signal" | "object" | "messageAction" | "presence";
+  /** When it was sent, in ms since 1970; on kind `cometchat`, whose timetokens are ids. */
+  sentAt?: number;
+  /** All files of a message that shows several, on kind `cometchat`; `file` is the first. */
+  attachments?: MessageFile[];
   customMessageType?: string;
   /** The sender's metadata, as it was sent. */
   meta?: unknown;

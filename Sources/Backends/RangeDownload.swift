@@ -1,23 +1,42 @@
-internal import Backends
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import TransferModel
+package import Crypto
+package import JSON
+package import TransferModel
 
-/// Fetches a file of a channel: PubNub says where it is, the storage gives it range by range.
-struct PubNubDownload: Backend {
-  private var place: PubNubRemote.Place
-  private let remote: PubNubRemote
+/// Where a service keeps a file, as a download finds it: questions until there is an address.
+package protocol DownloadPlace: Sendable {
+  /// What to ask next to learn the address; nil where that is known.
+  var question: HTTPRequest? { get }
+  /// The address that needs no question.
+  var address: HTTPURL? { get }
+  /// What the file is called; known once there is an address.
+  var name: String { get }
+  /// Takes the answer to the question.
+  /// - Returns: the address, or nil where there is another question first.
+  mutating func take(_ response: HTTPResponse) throws(TransferError) -> HTTPURL?
+  /// The error of an answer of the storage that is no success.
+  func error(_ response: HTTPResponse) -> TransferError
+  /// Whether a new address may help after such an error.
+  func isExpired(_ error: TransferError) -> Bool
+  /// What finds the file again in a later process, as members of an object.
+  func write(to writer: inout JSONWriter)
+  /// The place of which `write` wrote the members; nil for none.
+  func restored(from members: Members) -> Self?
+}
+
+/// Fetches a file: the service says where it is, the storage behind it gives it range by range.
+///
+/// The storage gets nothing of ours: the address is all it needs.
+package struct RangeDownload<Place: DownloadPlace>: Backend {
+  private var place: Place
   private let cipher: ContentCipher?
-  private let cipherKey: Secret?
   /// Whether bytes can go to the target in any order, without passing through memory.
   private let isDirect: Bool
 
-  private var stage = Stage.locate
+  private var stage = Stage.ask
   /// Where the storage has it; signed, so it is kept nowhere.
   private var url: HTTPURL?
   private var hops = 0
-  /// Times that PubNub was asked where it is.
+  /// Times that the service said where it is.
   private var asked = 0
   private var beginning: [UInt8] = []
   private var size: Int64?
@@ -27,56 +46,43 @@ struct PubNubDownload: Backend {
   private var isResumed = false
 
   private enum Stage {
-    case locate, ask, first, open, write, remember, more, finish
+    case ask, first, open, write, remember, more, finish
     case failed(TransferError)
     case done(TransferResult.Download)
   }
 
   /// The first range comes before the size is known; most files fit.
-  private static let firstBytes: Int64 = 1 << 20
+  private static var firstBytes: Int64 { 1 << 20 }
   /// Later ones: through memory, or straight to the target.
-  private static let memoryBytes: Int64 = 1 << 20
-  private static let directBytes: Int64 = 8 << 20
-  private static let maxHops = 5
+  private static var memoryBytes: Int64 { 1 << 20 }
+  private static var directBytes: Int64 { 8 << 20 }
+  private static var maxHops: Int { 5 }
   /// A URL of the storage is good for some minutes: one that expired is asked for again.
-  private static let maxAsked = 3
+  private static var maxAsked: Int { 3 }
 
-  init(
-    _ place: PubNubRemote.Place,
-    remote: PubNubRemote,
-    cipher: ContentCipher?,
-    cipherKey: Secret?,
-    isFile: Bool
-  ) {
+  /// `isFile`: the target takes bytes in any order; then they do not pass through memory, unless
+  /// they are decrypted on the way.
+  package init(_ place: Place, cipher: ContentCipher? = nil, isFile: Bool) {
     self.place = place
-    self.remote = remote
     self.cipher = cipher
-    self.cipherKey = cipherKey
     isDirect = isFile && cipher == nil
   }
 
-  mutating func next() -> BackendStep {
+  package mutating func next() -> BackendStep {
     switch stage {
-    case .locate:
-      switch place {
-      case .message(let channel, let timetoken):
-        return exchange(remote.messageRequest(channel: channel, timetoken: timetoken))
-      case .file:
-        stage = .ask
-        return next()
-      }
     case .ask:
-      guard case .file(let channel, let id, let name) = place else {
-        preconditionFailure("asked for before it was found")
+      if let question = place.question { return exchange(question) }
+      guard let address = place.address else {
+        preconditionFailure("neither an address nor a question for it")
       }
-      asked += 1
-      return exchange(remote.contentRequest(channel: channel, id: id, name: name))
+      located(at: address)
+      return next()
     case .first:
       return exchange(range(0..<Self.firstBytes, .beginning(limit: Int(Self.firstBytes))))
     case .open:
       return .content(
         .openTarget(
-          IncomingContent(size: size, name: name, identity: identity, cipher: cipher)
+          IncomingContent(size: size, name: place.name, identity: identity, cipher: cipher)
         )
       )
     case .write:
@@ -100,7 +106,7 @@ struct PubNubDownload: Backend {
 
   private var isBegun: Bool {
     switch stage {
-    case .locate, .ask, .first: false
+    case .ask, .first: false
     case .open, .write, .remember, .more, .finish, .failed, .done: true
     }
   }
@@ -121,7 +127,6 @@ struct PubNubDownload: Backend {
     return exchange(range(done..<done + length, sink))
   }
 
-  /// The storage gets nothing of ours: the URL is all it needs.
   private func range(_ range: Range<Int64>, _ sink: HTTPSinkKind) -> HTTPRequest {
     guard let url else { preconditionFailure("fetched before it was found") }
     return HTTPRequest(
@@ -135,18 +140,14 @@ struct PubNubDownload: Backend {
     )
   }
 
-  private var name: String {
-    if case .file(_, _, let name) = place { name } else { "" }
-  }
-
   private var identity: String { "\(etag ?? "")/\(size.map(String.init) ?? "")" }
 
-  mutating func receive(_ outcome: StepOutcome) {
+  package mutating func receive(_ outcome: StepOutcome) {
     switch (outcome, stage) {
-    case (.answered(_, let response), .locate):
-      attempt { (run: inout Self) throws(TransferError) in try run.located(response) }
     case (.answered(_, let response), .ask):
-      attempt { (run: inout Self) throws(TransferError) in try run.redirected(response) }
+      attempt { (run: inout Self) throws(TransferError) in
+        if let address = try run.place.take(response) { run.located(at: address) }
+      }
     case (.answered(_, let response), .first):
       attempt { (run: inout Self) throws(TransferError) in try run.begun(response) }
     case (.targetOpened(let isKept), .open):
@@ -168,7 +169,7 @@ struct PubNubDownload: Backend {
   }
 
   private mutating func attempt(
-    _ body: (inout PubNubDownload) throws(TransferError) -> Void
+    _ body: (inout Self) throws(TransferError) -> Void
   ) {
     do throws(TransferError) {
       try body(&self)
@@ -177,33 +178,10 @@ struct PubNubDownload: Backend {
     }
   }
 
-  private mutating func located(_ response: HTTPResponse) throws(TransferError) {
-    guard case .message(let channel, let timetoken) = place else { return }
-    let message = try remote.message(
-      response,
-      channel: channel,
-      timetoken: timetoken,
-      cipher: remote.cipher(cipherKey)
-    )
-    guard let file = message.file else {
-      throw message.error
-        ?? TransferError(
-          .notFound,
-          "The message of \(timetoken) on channel \"\(channel)\" announces no file."
-        )
-    }
-    place = .file(channel: channel, id: file.id, name: file.name)
-    stage = .ask
-  }
-
-  /// PubNub's answer is a redirect to the storage, whose own may be another.
-  private mutating func redirected(_ response: HTTPResponse) throws(TransferError) {
-    guard [301, 302, 303, 307, 308].contains(response.status) else {
-      throw response.isSuccess
-        ? TransferError(.server, "PubNub answered without saying where the file is; try again.")
-        : remote.error(response, doing: "say where the file is")
-    }
-    try follow(response, from: remote.settings.origin)
+  private mutating func located(at address: HTTPURL) {
+    asked += 1
+    hops = 1
+    url = address
     stage = size == nil ? .first : isResumed ? .open : .more
   }
 
@@ -218,31 +196,20 @@ struct PubNubDownload: Backend {
         "The file's redirects lead nowhere: more than \(Self.maxHops) of them; try again later."
       )
     }
-    guard let location = response.header("Location"),
-      let target = HTTPURL(location, relativeTo: origin),
-      !origin.hasPrefix("https:") || target.origin.hasPrefix("https:")
-    else {
-      throw TransferError(
-        .invalidURL,
-        "The file's redirect leads to no URL that can be followed; try again later."
-      )
-    }
-    url = target
+    url = try HTTPURL(redirect: response, from: origin)
   }
 
-  /// What the storage says to a range: go on, follow it elsewhere, or ask PubNub again.
+  /// What the storage says to a range: go on, follow it elsewhere, or ask for a new
+  /// address.
   private mutating func accepts(_ response: HTTPResponse) throws(TransferError) -> Bool {
     if response.isSuccess || response.status == 416 { return true }
     if (300..<400).contains(response.status), let url {
       try follow(response, from: url.origin)
       return false
     }
-    let error = remote.error(response, doing: "give the file")
-    if response.status == 403, asked < Self.maxAsked,
-      error.serverMessage?.contains("expired") == true
-    {
+    let error = place.error(response)
+    if place.question != nil, asked < Self.maxAsked, place.isExpired(error) {
       url = nil
-      hops = 0
       stage = .ask
       return false
     }
@@ -252,10 +219,10 @@ struct PubNubDownload: Backend {
   private mutating func begun(_ response: HTTPResponse) throws(TransferError) {
     guard try accepts(response) else { return }
     etag = response.header("ETag")
-    if let range = ContentRange(response) {
-      size = range.total
-      beginning = response.status == 416 ? [] : response.body
-      guard range.start == 0 || response.status == 416 else { throw Self.wrongRange }
+    if let came = ContentRange(response) {
+      guard came.range.lowerBound == 0 else { throw Self.wrongRange }
+      size = came.total
+      beginning = response.body
     } else if !response.isSuccess {
       // Nothing is there to take a range of.
       size = 0
@@ -278,8 +245,8 @@ struct PubNubDownload: Backend {
 
   private mutating func continued(_ response: HTTPResponse) throws(TransferError) {
     guard try accepts(response) else { return }
-    guard let range = ContentRange(response), response.status == 206, range.start == done,
-      range.total == size
+    guard let came = ContentRange(response), response.status == 206,
+      came.range.lowerBound == done, came.total == size
     else { throw Self.wrongRange }
     guard response.header("ETag") == etag else {
       throw TransferError(
@@ -301,16 +268,18 @@ struct PubNubDownload: Backend {
     done += response.delivered
   }
 
-  private static let wrongRange = TransferError(
-    .server,
-    "The storage gave other bytes of the file than were asked for; try again.",
-    phase: .download
-  )
+  private static var wrongRange: TransferError {
+    TransferError(
+      .server,
+      "The storage gave other bytes of the file than were asked for; try again.",
+      phase: .download
+    )
+  }
 
-  var settled: Int64 { done }
+  package var settled: Int64 { done }
 
-  mutating func restart() {
-    stage = .locate
+  package mutating func restart() {
+    stage = .ask
     url = nil
     hops = 0
     asked = 0
@@ -323,17 +292,13 @@ struct PubNubDownload: Backend {
 }
 
 /// What outlives the process: how much of what is in the part.
-extension PubNubDownload {
-  var checkpoint: [UInt8]? {
+extension RangeDownload {
+  package var checkpoint: [UInt8]? {
     // What was decrypted so far cannot be gone on with.
-    guard isDirect, let size, let etag, done > 0,
-      case .file(let channel, let id, let name) = place
-    else { return nil }
+    guard isDirect, let size, let etag, done > 0 else { return nil }
     var writer = JSONWriter()
     writer.beginObject()
-    writer.field("channel", channel)
-    writer.field("id", id)
-    writer.field("name", name)
+    place.write(to: &writer)
     writer.field("size", size)
     writer.field("etag", etag)
     writer.field("done", done)
@@ -341,39 +306,17 @@ extension PubNubDownload {
     return writer.take()
   }
 
-  mutating func recover(_ checkpoint: [UInt8]?) {
+  package mutating func recover(_ checkpoint: [UInt8]?) {
     guard isDirect, let checkpoint, let node = try? JSONNode(parsing: checkpoint) else { return }
     let members = Members(node)
-    guard let channel = members.string("channel"), let id = members.string("id"),
-      let name = members.string("name"), let size = members.int("size"),
+    guard let place = place.restored(from: members), let size = members.int("size"),
       let done = members.int("done"), let etag = members.string("etag")
     else { return }
-    place = .file(channel: channel, id: id, name: name)
+    self.place = place
     self.size = size
     self.etag = etag
     self.done = done
     isResumed = true
     stage = .ask
-  }
-}
-
-/// `bytes 0-99/1000`, or `bytes */1000` where the range is not there.
-struct ContentRange: Equatable {
-  var start: Int64
-  var total: Int64
-
-  init?(_ response: HTTPResponse) {
-    guard let text = response.header("Content-Range"), text.hasPrefix("bytes ") else { return nil }
-    let parts = text.dropFirst(6).split(separator: "/")
-    guard parts.count == 2, let total = Int64(parts[1]) else { return nil }
-    self.total = total
-    guard parts[0] != "*" else {
-      start = 0
-      return
-    }
-    guard let start = parts[0].split(separator: "-").first.flatMap({ Int64($0) }) else {
-      return nil
-    }
-    self.start = start
   }
 }

@@ -1,16 +1,16 @@
-import TransferModel
+package import TransferModel
 
 /// `Content-Range: bytes 0-1023/4096` of an answer.
 ///
 /// It alone tells what came: some servers answer a range with status 200, and some send everything.
-struct ContentRange: Equatable {
+package struct ContentRange: Equatable {
   /// The bytes that came.
-  var range: Range<Int64>
+  package var range: Range<Int64>
   /// Of the whole object; nil where the server does not know, or names less than came.
-  var total: Int64?
+  package var total: Int64?
 
   /// Reads the header; nil where there is none, or one that names no bytes.
-  init?(_ response: HTTPResponse) {
+  package init?(_ response: HTTPResponse) {
     guard let value = response.header("content-range"), value.hasPrefix("bytes ") else {
       return nil
     }
