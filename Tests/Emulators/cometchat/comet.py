@@ -91,6 +91,10 @@ class CometChat(Running):
         type_ = "text" if "attachments" not in data else "file"
         return int(self._keep(sender, receiver, kind, type_, data, {})["id"])
 
+    @staticmethod
+    def broken() -> Answer:
+        return storage_error(500, "InternalError", "We encountered an internal error.")
+
     # Answering
 
     async def _handle(self, request: Request) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import gzip
+import threading
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -50,6 +51,8 @@ class Server:
         self.handle = handle
         self.server: asyncio.Server | None = None
         self.connections = 0
+        # While set, bodies over 1 MiB are left unread: a connection on which nothing moves.
+        self.hold_bodies: threading.Event | None = None
         self._open: set[asyncio.StreamWriter] = set()
 
     async def start(self, host: str, port: int) -> int:
@@ -103,6 +106,8 @@ class Server:
         if "transfer-encoding" in headers:
             return Request(method, target, headers, b"", pairs)  # refused by whoever wants a body
         length = int(headers.get("content-length", "0"))
+        if self.hold_bodies and length > 1 << 20:
+            await asyncio.get_running_loop().run_in_executor(None, self.hold_bodies.wait)
         body = await reader.readexactly(length) if length else b""
         return Request(method, target, headers, body, pairs)
 

@@ -132,7 +132,8 @@ class FileMethods(TransferMethods):
         progress: bool = True,
         timeout: Optional[float] = None,
     ) -> DownloadHandle:
-        """Downloads a file named by channel, id and name, or by url, or by message_id.
+        """Downloads a file named by channel, id and name, or by url, or by message_id
+        (with the id of one of its files, where it shows several).
 
         It goes to a path (`to`), into memory (`inline`), through `handle.chunks()` (`stream`), or
         to a temporary file. `name` is what the sender chose: a `to` that ends in "/" is a folder,

@@ -181,12 +181,26 @@ class MessageFile:
 
 
 @dataclass(frozen=True)
+class MessageAttachment:
+    """One file of a message that shows several; `id` names it to `download`."""
+
+    id: str
+    url: str
+    name: str
+    extension: str = ""
+    mime_type: Optional[str] = None
+    size: Optional[int] = None
+
+
+@dataclass(frozen=True)
 class Message:
     """What a channel's subscriber, or its history, gets.
 
     `type` is "file" or "message" (PubNub has more); one that could not be decrypted has `error`;
     one that was too long comes without its body and `truncated` (the history has it);
-    one that a later one was told before is `late` (kind s3).
+    one that a later one was told before is `late` (kind s3);
+    one that shows several files has them all in `attachments` (kind cometchat);
+    `sent_at` is in ms since 1970, where the timetoken does not say.
     """
 
     remote: str
@@ -202,6 +216,8 @@ class Message:
     error: Optional[Mapping[str, Any]] = None
     truncated: bool = False
     late: bool = False
+    sent_at: Optional[int] = None
+    attachments: Optional[Tuple[MessageAttachment, ...]] = converted(listed(MessageAttachment))
 
 
 @dataclass(frozen=True)
