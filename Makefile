@@ -2,14 +2,14 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build test check demo emulate-pubnub bench fuzz test-sanitized format clean
+.PHONY: help setup build test check demo emulate-pubnub emulate-cometchat bench fuzz test-sanitized format clean
 
 FERRY := .build/release/ferry
 ready = . scripts/lib.sh && PATH=$$(swift_path) && export PATH
 
 help: ## these lines
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do \
-	  printf '  make %-14s %s\n' "$$name" "$$text"; done
+	  printf '  make %-17s %s\n' "$$name" "$$text"; done
 
 setup: ## install what building and testing need (apt-get packages, Python tools in .venv)
 	@scripts/setup
@@ -40,6 +40,10 @@ demo: build ## see it work: share a file between two processes on this machine
 emulate-pubnub: ## a PubNub of this machine alone on port 8080, to try ferry without keys
 	@. scripts/lib.sh && python=$$(find_python) || fail "no python3 found, 3.9 or newer" && \
 	  exec "$$python" Tests/Emulators/pubnub $(ARGS)
+
+emulate-cometchat: ## a CometChat of this machine alone on port 8080, to try ferry without keys
+	@. scripts/lib.sh && python=$$(find_python) || fail "no python3 found, 3.9 or newer" && \
+	  exec "$$python" Tests/Emulators/cometchat $(ARGS)
 
 bench: build ## measure beside plain tools and rewrite docs/benchmarks.md; FORCE=1 on a busy machine
 	@$(ready) && "$$(find_python)" Benchmarks/run $(if $(FORCE),--force)

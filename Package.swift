@@ -164,7 +164,7 @@ let package = Package(
     .testTarget(
       name: "CometChatBackendTests",
       dependencies: [
-        "Backends", "CometChatBackend", "Configuration", "JSON", "TransferModel",
+        "Backends", "CometChatBackend", "Configuration", "Crypto", "JSON", "TransferModel",
       ],
       swiftSettings: common
     ),

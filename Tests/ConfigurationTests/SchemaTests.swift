@@ -16,7 +16,8 @@ struct SchemaTests {
     "Code and schema know the same keys",
     arguments: [
       ("", "#"), ("local", "#/$defs/local"), ("s3", "#/$defs/s3"),
-      ("pubnub", "#/$defs/pubnub"), ("crypto", "#/$defs/crypto"), ("limits", "#/$defs/limits"),
+      ("pubnub", "#/$defs/pubnub"), ("cometchat", "#/$defs/cometchat"),
+      ("crypto", "#/$defs/crypto"), ("limits", "#/$defs/limits"),
     ]
   )
   func sameKeys(_ section: String, _ reference: String) throws {
@@ -27,11 +28,14 @@ struct SchemaTests {
         a: {kind: local, root: /r}
         b: {kind: s3, bucket: b}
         c: {kind: pubnub, subscribeKey: s, userId: u, crypto: {cipherKey: k}}
+        d: {kind: cometchat, appId: a, region: us, authToken: t}
       """
     let tree = try YAMLReader.read(Array(yaml.utf8), file: "config.yaml")
     _ = try Configuration(#require(tree), decoding, sourceName: nil)
     #expect(
-      Set(decoding.knownKeys.keys) == ["", "remote", "local", "s3", "pubnub", "crypto", "limits"]
+      Set(decoding.knownKeys.keys) == [
+        "", "remote", "local", "s3", "pubnub", "cometchat", "crypto", "limits",
+      ]
     )
     let members = try validator.resolved(reference).members()
     let properties = try #require(members.first { $0.key == "properties" }).value.members()
@@ -52,6 +56,7 @@ struct SchemaTests {
         case .local: "root: /r"
         case .s3: "bucket: b"
         case .pubnub: "subscribeKey: s, userId: u"
+        case .cometchat: "appId: a, region: us, authToken: t"
         }
       #expect(try accepts("remotes: {a: {kind: \(kind.rawValue), \(needed)}}"))
     }

@@ -43,6 +43,7 @@ def test_removing_the_active_file_starts_the_next(talk: Talk, app: CometChat, ph
     assert ferry.event("complete")["counts"] == {"successful": 2, "rejected": 0, "failed": 0}
     gate.set()
     assert states(ferry) == {"2": "succeeded", "3": "succeeded"}
+    assert len(app.requests("upload")) == (2 if phase == "presign" else 3)
     ended = [m for m in ferry.received if m.get("params", {}).get("fileId") == "1"]
     assert {m["method"] for m in ended} <= {"started"}, "a removal is silent"
 
