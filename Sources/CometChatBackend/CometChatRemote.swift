@@ -183,7 +183,8 @@ package final class CometChatRemote: HTTPRemote {
   }
 
   package func learnLimits() -> RemoteCall<Void>? {
-    guard state.withLock({ $0.learned == nil }) else { return nil }
+    let isSet = limits.maxFileSize != nil && limits.maxFileCount != nil
+    guard !isSet, state.withLock({ $0.learned == nil }) else { return nil }
     return .ask(settingsRequest) { [self] response throws(TransferError) in
       // A refusal leaves it at the built-in ones; whoever may not ask yet is asked again later.
       guard response.status != 401 else { throw error(response, doing: "show its settings") }

@@ -1,4 +1,5 @@
-/// A moment on a channel: 100 ns units since 1970, 17 decimal digits, strictly rising per remote.
+/// A moment on a channel: 100 ns units since 1970, 17 decimal digits, strictly rising per remote; on
+/// CometChat the id of a message, which rises too.
 ///
 /// It travels as a decimal string because 17 digits do not fit a double.
 package struct Timetoken: Sendable, Hashable, Comparable, CustomStringConvertible {

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from batch_support import make
 from contract import ROOT
 from sidecar import Sidecar
 
@@ -16,9 +17,10 @@ sys.path.append(str(ROOT / "Tests" / "Emulators" / "cometchat"))
 
 from comet import CometChat, CometFault  # noqa: E402
 
-__all__ = ["CometChat", "CometFault", "Talk"]
+__all__ = ["BOB", "CometChat", "CometFault", "Talk", "composing", "failure", "names"]
 
 Talk = Callable[..., Sidecar]
+BOB = "user:bob"
 
 
 @pytest.fixture
@@ -52,3 +54,18 @@ def talk(spawn: Callable[..., Sidecar], app: CometChat, home: Path) -> Talk:
         return spawn("--config", str(path))
 
     return start
+
+
+def composing(talk: Talk, concurrency: int = 1, **keys: Any) -> Sidecar:
+    """With an empty batch `b`."""
+    ferry = talk(**keys)
+    make(ferry, channel=BOB, concurrency=concurrency)
+    return ferry
+
+
+def failure(ferry: Sidecar, file_id: str, event: str = "failure") -> dict[str, Any]:
+    return dict(ferry.event(event, fileId=file_id)["error"]["data"])
+
+
+def names(app: CometChat) -> list[str]:
+    return sorted(key.rpartition("_")[2] for key in app.media.blobs)

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 from batch_support import Item, entries, make, upload
-from cometchat_support import CometChat, Talk
+from cometchat_support import BOB, CometChat, Talk
 from sidecar import Sidecar
-
-BOB = "user:bob"
 
 
 def item(name: str, body: str = "x", **more: Any) -> Item:

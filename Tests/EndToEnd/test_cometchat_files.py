@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cometchat_support import CometChat, CometFault, Talk
+from cometchat_support import BOB, CometChat, CometFault, Talk
 from files import MIB, content, sha256, write_file
-
-BOB = "user:bob"
 
 
 def test_a_file_is_sent_and_fetched(talk: Talk, app: CometChat) -> None:
@@ -168,3 +166,32 @@ def test_what_initialize_says(talk: Talk) -> None:
     ferry = talk()
     [remote] = ferry.call("initialize")["remotes"]
     assert remote["capabilities"] == ["files", "channels", "batches"]
+
+
+def test_a_download_goes_on_after_a_kill(talk: Talk, app: CometChat) -> None:
+    first = talk()
+    digest = write_file(first.work / "large", 24 * MIB)
+    sent = first.call("file/send", channel=BOB, path="large", name="large.bin")
+    first.call("limits/set", downloadRate=8 * MIB)
+    ask = {"messageId": f"{BOB}:{sent['timetoken']}", "target": "got", "transferId": "get"}
+    first.start("file/download", **ask)
+    app.wait("media", 3)
+    first.kill()
+    before = len(app.requests("media"))
+    second = talk()
+    assert second.call("file/download", **ask)["sha256"] == digest
+    ranges = [s.request.headers["range"] for s in app.requests("media")[before:]]
+    assert not any(r.startswith("bytes=0-") for r in ranges)
+
+
+def test_doctor(talk: Talk, app: CometChat, run: Any) -> None:
+    ferry = talk()
+    [config] = ferry.home.glob("config-*.yaml")
+    app.settings["file.count.max"] = 7
+    done = run("doctor", str(config))
+    assert done.returncode == 0 and "7 in a message" in done.stdout
+    app.token = "another"
+    done = run("doctor", str(config))
+    assert done.returncode == 1 and "alice-token" not in done.stdout
+    checked = run("check-config", str(config))
+    assert "talk (cometchat, default): app app1 at http://127.0.0.1" in checked.stdout

@@ -1,4 +1,4 @@
-"""The PubNub of this machine alone, as a user starts it."""
+"""The services of this machine alone, as a user starts them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ import sys
 from pathlib import Path
 from typing import Callable
 
+import pytest
 from contract import ROOT
 from sidecar import TIMEOUT, Sidecar
 
-COMMAND = [sys.executable, str(ROOT / "Tests" / "Emulators" / "pubnub"), "--port"]
+EMULATORS = ROOT / "Tests" / "Emulators"
 
 
+@pytest.mark.parametrize(
+    ("service", "channel", "key"),
+    [("pubnub", "room", "origin:"), ("cometchat", "user:bob", "clientBaseUrl:")],
+)
 def test_what_it_prints_is_a_configuration_and_a_taken_port_is_one_line(
-    spawn: Callable[..., Sidecar], home: Path
+    spawn: Callable[..., Sidecar], home: Path, service: str, channel: str, key: str
 ) -> None:
-    running = subprocess.Popen([*COMMAND, "0"], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, str(EMULATORS / service), "--port"]
+    running = subprocess.Popen([*command, "0"], stdout=subprocess.PIPE, text=True)
     try:
         assert running.stdout
         said: list[str] = []
@@ -28,11 +34,11 @@ def test_what_it_prints_is_a_configuration_and_a_taken_port_is_one_line(
         config = home / "config.yaml"
         config.write_text("".join(said[said.index("\n") :]))
         ferry = spawn("--config", str(config))
-        sent = ferry.call("file/send", channel="room", name="n", text="Hello")
+        sent = ferry.call("file/send", channel=channel, name="n", text="Hello")
         assert sent["size"] == 5
-        origin = json.loads(next(line for line in said if "origin:" in line).split(": ")[1])
-        port = origin.rpartition(":")[2]
-        taken = subprocess.run([*COMMAND, port], capture_output=True, text=True, timeout=TIMEOUT)
+        origin = json.loads(next(line for line in said if key in line).split(": ")[1])
+        port = origin.rpartition(":")[2].partition("/")[0]
+        taken = subprocess.run([*command, port], capture_output=True, text=True, timeout=TIMEOUT)
         assert (taken.returncode, taken.stdout, taken.stderr.count("\n")) == (1, "", 1)
         assert port in taken.stderr
         assert "--port" in taken.stderr
