@@ -6,10 +6,9 @@ package import TransferModel
 /// Messages of conversations. Their ids are decimal numbers that rise, and serve as timetokens.
 extension CometChatRemote {
   package func complete(_ message: MediaMessage) throws(TransferError) -> MediaMessage {
-    _ = try Conversation(message.channel)
     var message = message
     message.muid = Self.muid(of: message)
-    try Rules.check(message)
+    try Rules.check(message, to: Conversation(message.channel))
     return message
   }
 

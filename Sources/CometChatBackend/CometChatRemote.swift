@@ -236,7 +236,7 @@ package final class CometChatRemote: HTTPRemote {
     if send.announces {
       // The address is not known yet, and the longest there are leave room for it.
       let file = SharedFile(id: "", name: send.name, size: 1, contentType: send.contentType)
-      try Rules.check(message(showing: Attachment(file, url: ""), send))
+      try Rules.check(message(showing: Attachment(file, url: ""), send), to: conversation)
     }
     return CometChatUpload(
       send,

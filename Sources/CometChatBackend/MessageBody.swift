@@ -3,12 +3,12 @@ internal import TransferModel
 
 /// A message as CometChat takes it.
 enum MessageBody {
-  /// The whole body; `receiver` is filled in by whoever knows the conversation.
-  static func json(of message: MediaMessage, to conversation: Conversation? = nil) -> [UInt8] {
+  /// The whole body.
+  static func json(of message: MediaMessage, to conversation: Conversation) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.field("receiver", conversation?.receiver ?? message.channel)
-    writer.field("receiverType", conversation?.type ?? "group")
+    writer.field("receiver", conversation.receiver)
+    writer.field("receiverType", conversation.type)
     writer.field("category", "message")
     writer.field("type", message.kind.rawValue)
     writer.field("data", RawJSON(validated: data(of: message)))

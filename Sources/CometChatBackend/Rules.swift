@@ -15,7 +15,7 @@ enum Rules {
   /// The most characters of a muid.
   static let muidCharacters = 100
 
-  static func check(_ message: MediaMessage) throws(TransferError) {
+  static func check(_ message: MediaMessage, to conversation: Conversation) throws(TransferError) {
     guard message.tags.count <= tags,
       message.tags.allSatisfy({ (1...tagCharacters).contains($0.unicodeScalars.count) })
     else {
@@ -42,7 +42,7 @@ enum Rules {
         field: message.metadata?.bytes.count ?? 0 > caption ? "/metadata" : "/caption"
       )
     }
-    let whole = String(decoding: MessageBody.json(of: message), as: UTF8.self)
+    let whole = String(decoding: MessageBody.json(of: message, to: conversation), as: UTF8.self)
     guard whole.unicodeScalars.count <= messageCharacters else {
       throw TransferError(
         .invalidArgument,

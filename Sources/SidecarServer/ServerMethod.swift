@@ -1,5 +1,6 @@
 internal import JSON
 internal import JSONRPC
+internal import TransferEngine
 internal import TransferModel
 
 /// A result that knows how it is written.
@@ -23,12 +24,32 @@ protocol ImmediateMethod: Method {
 }
 
 extension ImmediateMethod {
-  package func handle(_ params: Params, _ call: Call) {
+  package func handle(_ params: Params, _ call: Call) { answer(params, call) }
+
+  fileprivate func answer(_ params: Params, _ call: Call) {
     do throws(TransferError) {
       let outcome = try run(params)
       call.succeed { outcome.write(to: &$0) }
     } catch {
       call.fail(error.rpc())
+    }
+  }
+}
+
+/// A method that needs the limits of a remote: answered at once where they are known, else once the
+/// remote has told them.
+protocol LimitsMethod: ImmediateMethod where Params: Sendable {
+  var server: Server { get }
+  /// The remote, nil for the default.
+  func remote(of params: Params) -> String?
+}
+
+extension LimitsMethod {
+  package func handle(_ params: Params, _ call: Call) {
+    // Made here, where blocking is allowed.
+    _ = server.sharing
+    server.engine.withLimits(of: remote(of: params) ?? server.defaultRemote) {
+      answer(params, call)
     }
   }
 }

@@ -14,8 +14,7 @@ final class RemoteLink: Sendable {
   private let retries: Int
   private let traffic: RemoteTraffic
   private let budget = RetryBudget()
-  /// As many as the client sends at the same time, so that what is signed is sent at once.
-  private let gate = ConcurrencyGate(ceiling: 16)
+  private let gate = ConcurrencyGate(ceiling: RemoteLink.ceiling)
 
   init(
     remote: any HTTPRemote,
@@ -46,6 +45,10 @@ final class RemoteLink: Sendable {
       }
     }
   }
+
+  /// Contents that move at the same time: as many as the client sends, so that what is signed is
+  /// sent at once.
+  static let ceiling = 16
 
   /// Questions without content that are asked at the same time, of one call.
   private static let width = 8

@@ -94,9 +94,17 @@ package final class Remotes: Sendable {
   }
 
   /// The slots a remote has; where it sets none of its own, as many as all remotes together.
+  ///
+  /// Where a place in a storage is good for a while only, no more than forms that are sent at the
+  /// same time: none waits with its place.
   func concurrency(of name: String) throws(TransferError) -> Int {
-    let own = try limits(of: name).concurrency
-    return own == configuration.limits.concurrency ? .max : own
+    let remote = try remote(name)
+    let own = remote.limits.concurrency
+    let most = own == configuration.limits.concurrency ? .max : own
+    switch remote.kind {
+    case .local, .s3: return most
+    case .pubnub, .cometchat: return min(most, RemoteLink.ceiling)
+    }
   }
 
   /// A remote, opened.

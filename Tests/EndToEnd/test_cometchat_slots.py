@@ -122,6 +122,19 @@ def test_clearing_with_a_hundred_under_way(talk: Talk, app: CometChat) -> None:
     assert app.messages == []
 
 
+def test_no_place_is_asked_for_before_its_form_can_go(talk: Talk, app: CometChat) -> None:
+    app.settings["file.count.max"] = 50
+    ferry = composing(talk, 64)
+    ferry.call("limits/set", concurrency=64)
+    gate = threading.Event()
+    app.faults.append(CometFault("upload", times=100, gate=gate))
+    upload(ferry, *(text(f"{n}") for n in range(50)))
+    app.wait("upload", 16)
+    assert len(app.requests("presign")) == len(app.requests("upload")) == 16
+    gate.set()
+    assert ferry.event("complete")["counts"]["successful"] == 50
+
+
 def test_two_batches_never_cross(talk: Talk, app: CometChat) -> None:
     ferry = talk()
     for batch, channel in (("one", BOB), ("two", "group:team")):
@@ -210,7 +223,12 @@ def test_limits_where_the_settings_say_none(talk: Talk, app: CometChat) -> None:
 
 def test_limits_where_the_settings_cannot_be_read(talk: Talk, app: CometChat) -> None:
     app.faults.append(CometFault("settings", status=500))
-    assert talk().call("limits/get")["maxFileCount"] == 10
+    app.settings["file.count.max"] = 3
+    ferry = talk()
+    assert ferry.call("limits/get")["maxFileCount"] == 10
+    assert ferry.call("limits/get")["maxFileCount"] == 3, "asked again, since nothing was learned"
+    assert ferry.call("limits/get")["maxFileCount"] == 3
+    assert len(app.requests("settings")) == 2
 
 
 def test_the_configuration_overrides_the_settings(talk: Talk, app: CometChat) -> None:

@@ -41,13 +41,9 @@ extension Batches {
     let settings = try settings(of: id)
     _ = try settings.told
     let picked = try pick(request.files, request.isSplit ? request.kind : nil, of: id)
-    var unsent = picked
-    defer { for file in unsent { end(file, of: id, isSent: false) } }
-    let told = try change(id) { batch in
-      let isSame =
-        batch.unfinished?.caption == request.caption && batch.unfinished?.muid == request.muid
-      return isSame ? batch.unfinished?.sent ?? 0 : 0
-    }
+    var sent: Set<String> = []
+    defer { for file in picked where !sent.contains(file.id) { end(file, of: id, isSent: false) } }
+    let told = try change(id) { $0.unfinished.map { $0.means(request) ? $0.sent : 0 } ?? 0 }
     let plan = try await plan(request, picked, settings, told: told)
     for message in plan {
       do throws(TransferError) {
@@ -55,8 +51,8 @@ extension Batches {
         for file in message.files {
           await engine.announced(file.transfer, at: timetoken)
           end(file, of: id, isSent: true)
+          sent.insert(file.id)
         }
-        unsent.removeAll { file in message.files.contains { $0.id == file.id } }
         messages.append(
           BatchMessage(
             id: timetoken.description,
@@ -66,13 +62,13 @@ extension Batches {
           )
         )
       } catch {
-        let sent = Batch.Unfinished(
+        let unfinished = Batch.Unfinished(
           caption: request.caption,
           muid: request.muid,
           sent: told + messages.count
         )
-        _ = try? change(id) { $0.unfinished = sent }
-        throw .unsent(error, picked.count - unsent.count, of: picked.count)
+        _ = try? change(id) { $0.unfinished = unfinished }
+        throw .unsent(error, sent.count, of: picked.count)
       }
     }
     _ = try? change(id) { $0.unfinished = nil }
@@ -95,40 +91,28 @@ extension Batches {
     let snapshots = await engine.snapshots(of: picked.map(\.transfer))
     var plan: [Planned] = []
     for (kind, files) in Self.groups(request, picked) {
-      var rest = files.compactMap { file -> (Batch.File, Attachment)? in
+      var rest = files.compactMap { file -> (file: Batch.File, shown: Attachment)? in
         guard case .shared(let shared) = snapshots[file.transfer]?.result, let url = shared.url
         else { return nil }
         return (file, Attachment(shared.file, url: url))
       }[...]
       while !rest.isEmpty {
-        let index = told + plan.count
-        func message(
-          _ files: ArraySlice<(Batch.File, Attachment)>
-        ) throws(TransferError)
-          -> MediaMessage
-        {
-          try engine.complete(
-            MediaMessage(
-              channel: settings.told,
-              kind: kind,
-              attachments: files.map(\.1),
-              caption: index == 0 ? request.caption : nil,
-              metadata: request.metadata,
-              tags: request.tags,
-              muid: request.muid.map { index == 0 ? $0 : "\($0)-\(index + 1)" },
-              parent: settings.parent
-            ),
-            on: settings.remote
-          )
-        }
-        // What one file is too long for, the request has to change.
-        var content = try message(rest.prefix(1))
-        var count = 1
-        while count < min(most, rest.count), let longer = try? message(rest.prefix(count + 1)) {
-          content = longer
+        var message = try request.message(told + plan.count, kind, settings)
+        var content: MediaMessage?
+        var count = 0
+        while count < min(most, rest.count) {
+          message.attachments.append(rest[rest.startIndex + count].shown)
+          do throws(TransferError) {
+            content = try engine.complete(message, on: settings.remote)
+          } catch {
+            // What one file is too long for, the request has to change.
+            guard count > 0 else { throw error }
+            break
+          }
           count += 1
         }
-        plan.append(Planned(content: content, files: rest.prefix(count).map(\.0)))
+        guard let content else { break }
+        plan.append(Planned(content: content, files: rest.prefix(count).map(\.file)))
         rest = rest.dropFirst(count)
       }
     }
@@ -145,5 +129,32 @@ extension Batches {
     }
     let kinds = Set(files.map(\.kind))
     return [(request.kind ?? (kinds.count == 1 ? kinds.first : nil) ?? .file, files)]
+  }
+}
+
+extension MediaRequest {
+  /// The message of a number, from 0, still without files.
+  fileprivate func message(
+    _ index: Int,
+    _ kind: AttachmentKind,
+    _ settings: BatchSettings
+  ) throws(TransferError) -> MediaMessage {
+    MediaMessage(
+      channel: try settings.told,
+      kind: kind,
+      attachments: [],
+      caption: index == 0 ? caption : nil,
+      metadata: metadata,
+      tags: tags,
+      muid: muid.map { index == 0 ? $0 : "\($0)-\(index + 1)" },
+      parent: settings.parent
+    )
+  }
+}
+
+extension Batch.Unfinished {
+  /// Whether a request is the one that was left unfinished.
+  fileprivate func means(_ request: MediaRequest) -> Bool {
+    caption == request.caption && muid == request.muid
   }
 }

@@ -7,7 +7,7 @@ internal import TransferEngine
 internal import TransferModel
 
 /// `batch/create`: makes a batch of uploads to one destination, or joins it.
-struct BatchCreate: Method {
+struct BatchCreate: LimitsMethod {
   static let name = "batch/create"
   let server: Server
 
@@ -52,19 +52,9 @@ struct BatchCreate: Method {
     )
   }
 
-  func handle(_ params: Params, _ call: Call) {
-    // What the files are measured by is known before the first comes.
-    server.engine.withLimits(of: params.remote ?? server.defaultRemote) {
-      do throws(TransferError) {
-        let outcome = try run(params)
-        call.succeed { outcome.write(to: &$0) }
-      } catch {
-        call.fail(error.rpc())
-      }
-    }
-  }
+  func remote(of params: Params) -> String? { params.remote }
 
-  private func run(_ params: Params) throws(TransferError) -> Outcome {
+  func run(_ params: Params) throws(TransferError) -> Outcome {
     let remote = params.remote ?? server.defaultRemote
     _ = try server.engine.remotes.limits(of: remote)
     let destination: BatchSettings.Destination

@@ -5,13 +5,15 @@ internal import TransferEngine
 internal import TransferModel
 
 /// `limits/get`: what transfers may take.
-struct LimitsGet: ImmediateMethod {
+struct LimitsGet: LimitsMethod {
   static let name = "limits/get"
   let server: Server
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> String? {
     try fields.remote()
   }
+
+  func remote(of params: String?) -> String? { params }
 
   func run(_ remote: String?) throws(TransferError) -> LimitsReply {
     try LimitsReply(server, remote: remote)
