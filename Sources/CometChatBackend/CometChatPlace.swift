@@ -22,8 +22,8 @@ struct CometChatPlace: DownloadPlace {
     case .url(let text):
       let url = try remote.address(text, field: "/url")
       place = .address(url)
-      let last = url.path.split(separator: "/").last ?? ""
-      name = PercentEncoding.decode(last) ?? String(last)
+      let last = String(url.path.split(separator: "/").last ?? "")
+      name = PercentEncoding.decode(last) ?? last
     case .message(let channel, let id):
       place = .message(channel: try Conversation(channel, field: "/messageId").channel, id)
       fileID = download.fileID

@@ -14,12 +14,13 @@ extension CometChatRemote {
     var writer = JSONWriter()
     writer.beginObject()
     writer.object("files") { writer in
-      writer.object(fileID) { writer in
-        writer.field("fileId", fileID)
-        writer.field("name", send.name)
-        writer.field("size", size)
-        writer.field("mimeType", send.contentType)
-      }
+      writer.key(named: fileID)
+      writer.beginObject()
+      writer.field("fileId", fileID)
+      writer.field("name", send.name)
+      writer.field("size", size)
+      writer.field("mimeType", send.contentType)
+      writer.endObject()
     }
     writer.field("receiver", conversation.receiver)
     writer.field("receiverType", conversation.type)

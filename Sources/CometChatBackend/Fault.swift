@@ -31,8 +31,8 @@ struct Fault {
   /// remote's words.
   func error(_ status: Int?, doing what: String, secrets: [Secret]) -> TransferError {
     let (errorCode, advice) = meaning(of: status ?? 400)
-    let words = message.map { Self.redacted($0, secrets) }
-    let said = [code.map { Self.redacted(String($0.prefix(128)), secrets) }, words]
+    let words = message.map { secrets.redacted($0) }
+    let said = [code.map { String(secrets.redacted($0).prefix(128)) }, words]
       .compactMap { $0 }.joined(separator: ": ")
     let how = status.map { " with status \($0)" } ?? ""
     var error = TransferError(
@@ -41,7 +41,7 @@ struct Fault {
         + (said.isEmpty ? "" : " (\(said.prefix(240)))") + ": \(advice)"
     )
     error.httpStatus = status
-    error.serverCode = code.map { Self.redacted(String($0.prefix(128)), secrets) }
+    error.serverCode = code.map { String(secrets.redacted($0).prefix(128)) }
     error.serverMessage = words.map { String(decoding: $0.utf8.prefix(1024), as: UTF8.self) }
     return error
   }
@@ -84,14 +84,6 @@ struct Fault {
       case 400..<500: (.invalidArgument, "correct what was asked.")
       default: (.server, "that is no answer to this; something between may have given it.")
       }
-    }
-  }
-
-  private static func redacted(_ text: String, _ secrets: [Secret]) -> String {
-    let visible = String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 }))
-    return secrets.reduce(visible) { text, secret in
-      text.split(separator: secret.text, omittingEmptySubsequences: false)
-        .joined(separator: "(secret)")
     }
   }
 }
