@@ -6,22 +6,22 @@ import threading
 from typing import Any
 
 import pytest
-from batch_support import make, text, upload
+from batch_support import close, make, stream, text, upload
 from cometchat_support import BOB, CometChat, CometFault, Talk, composing, failure, names
-from files import MIB, write_file
+from files import MIB, slow_upload, write_file
 
 # Places
 
 
 def test_no_place_expires_in_the_queue(talk: Talk, app: CometChat) -> None:
-    app.media.slot_seconds = 1.5
     ferry = composing(talk)
     gate = threading.Event()
     app.faults.append(CometFault("upload", gate=gate))
     upload(ferry, *(text(f"{n}") for n in range(6)))
     app.wait("upload")
     assert len(app.requests("presign")) == 1
-    threading.Timer(2, gate.set).start()
+    app.media.ahead = 1000  # longer than a place is good for
+    gate.set()
     assert ferry.event("complete")["counts"]["successful"] == 6
     assert len(app.requests("presign")) == 7, "the one that expired on the way was asked for again"
 
@@ -168,6 +168,40 @@ def test_what_the_storage_says(talk: Talk, app: CometChat, body: str, code: str)
     upload(ferry, text("1"))
     assert failure(ferry, "1")["code"] == code
     assert len(app.requests("upload")) == 1, "a form is sent once"
+
+
+# Pausing, cancelling, streams
+
+
+def test_a_paused_upload_starts_again_with_a_new_place(talk: Talk, app: CometChat) -> None:
+    ferry = talk()
+    slow_upload(ferry, 8 * MIB, 2 * MIB, channel=BOB)
+    ferry.call("transfer/pause", transferId="big")
+    ferry.event("paused", transferId="big")
+    assert app.media.blobs == {}
+    ferry.call("limits/set", uploadRate=None)
+    ferry.call("transfer/resume", transferId="big")
+    ferry.event("uploaded", transferId="big")
+    assert (len(app.requests("presign")), len(app.messages)) == (2, 1)
+    assert [len(blob) for blob in app.media.blobs.values()] == [8 * MIB]
+
+
+def test_a_cancelled_upload_leaves_nothing(talk: Talk, app: CometChat) -> None:
+    ferry = talk()
+    request = slow_upload(ferry, 8 * MIB, 2 * MIB, channel=BOB)
+    ferry.notify("$/cancelRequest", id=request)
+    assert ferry.reply(request)["error"]["data"]["code"] == "ERR_CANCELLED"
+    ferry.call("file/send", channel=BOB, name="n", text="x")
+    assert names(app) == ["n"] and len(app.messages) == 1
+
+
+def test_a_stream_of_unknown_size(talk: Talk, app: CometChat) -> None:
+    ferry = composing(talk)
+    close(ferry, stream(ferry, "1"), b"hello")
+    assert ferry.event("complete")["counts"]["successful"] == 1
+    close(ferry, stream(ferry, "2"), b"")
+    assert failure(ferry, "2", "error")["code"] == "ERR_FILE_DATA_EMPTY"
+    assert [blob for blob in app.media.blobs.values()] == [b"hello"]
 
 
 # Messages
