@@ -7,6 +7,9 @@ struct MessageReader {
   /// As `Conversation` spells it.
   let channel: String
 
+  /// Seconds since 1970 until the year 10000.
+  private static let moments: Range<Int64> = 0..<253_402_300_800
+
   /// Nil for what is no message to show: actions, calls, and what was deleted.
   func message(_ entry: Members) -> ChannelMessage? {
     guard let id = entry.int("id"), entry["deletedAt"] == nil,
@@ -20,7 +23,7 @@ struct MessageReader {
       publisher: entry.string("sender") ?? Members(entry["sender"]).string("uid"),
       meta: data["metadata"]?.raw,
       attachments: attachments,
-      sentMs: entry.int("sentAt").map { $0 * 1000 }
+      sentMs: entry.int("sentAt").flatMap { Self.moments.contains($0) ? $0 * 1000 : nil }
     )
     if let text = data.string("text") {
       var writer = JSONWriter()

@@ -131,6 +131,15 @@ struct MessageTests {
     #expect(cut.more == nil)
   }
 
+  @Test(
+    "A moment that is none is not told",
+    arguments: ["-1", "9223372036854775807", "\"soon\"", "1.5", "null"]
+  )
+  func moments(_ moment: String) throws {
+    let page = try history(#"{"data":[{"id":7,"sentAt":\#(moment),"data":{}}]}"#)
+    #expect(page.messages.map(\.sentMs) == [nil])
+  }
+
   @Test("Files come with their addresses, also where data is a text")
   func files() throws {
     let data =
