@@ -58,6 +58,17 @@ static inline int clinux_renameat_noreplace(int folder, const char *from, const 
   return (int)syscall(SYS_renameat2, folder, from, folder, to, 1u);
 }
 
+/// Whether this process may read the file that a descriptor stands for, which may be O_PATH; false
+/// also where the kernel cannot tell (before Linux 5.8).
+static inline int clinux_may_read(int fd) {
+  return syscall(SYS_faccessat2, fd, "", R_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
+}
+
+/// open(2) with O_TMPFILE: a file in a folder that has no name there yet.
+static inline int clinux_open_unnamed(int folder, mode_t mode) {
+  return openat(folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+}
+
 /// flock(2), whose name Swift gives to the struct.
 static inline int clinux_flock(int fd, int operation) { return flock(fd, operation); }
 

@@ -1,11 +1,20 @@
-/// Bytes nobody can guess, from the kernel (`getrandom`, through Swift's system generator).
+internal import Glibc
+
+/// Bytes nobody can guess, from the kernel.
 package enum RandomBytes {
   /// `count` fresh bytes; `count` must not be negative.
   package static func make(_ count: Int) -> [UInt8] {
-    var generator = SystemRandomNumberGenerator()
-    // By words: each number drawn is one system call.
-    let words = (0..<(count + 7) / 8).map { _ in generator.next() as UInt64 }
-    return words.withUnsafeBytes { Array($0.prefix(count)) }
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      // getentropy(3) gives at most 256 bytes, with one system call.
+      while filled < count {
+        let piece = min(256, count - filled)
+        let start = buffer.baseAddress.map { $0 + filled }
+        guard let start, getentropy(start, piece) == 0 else {
+          preconditionFailure("the kernel gives no random bytes")
+        }
+        filled += piece
+      }
+    }
   }
 }
 

@@ -25,6 +25,11 @@ final class CurlLoop {
   /// No exchange needs to be looked at before.
   private var nextLook: ContinuousClock.Instant
   private var lastUse: ContinuousClock.Instant
+  /// Whether sockets that are closed were forgotten since the last request.
+  private var isTidy = true
+
+  /// How long after the last request they are: between two of many, looking at all is dear.
+  private static let tidiness = Duration.milliseconds(100)
 
   init(userAgent: String, limits: HTTPLimits, before: HTTPStatistics) {
     guard let multi = ccurl_multi_init(), let share = ccurl_share_sessions() else {
@@ -58,8 +63,11 @@ final class CurlLoop {
     sockets.deallocate()
   }
 
+  /// Whether nothing is under way.
+  var isIdle: Bool { exchanges.isEmpty }
+
   /// Whether nothing was asked for so long that connections are better closed.
-  var isIdleForLong: Bool { exchanges.isEmpty && .now - lastUse >= limits.idle }
+  var isIdleForLong: Bool { isIdle && .now - lastUse >= limits.idle }
 
   /// Takes a request in; it begins when its lane has room.
   func submit(_ exchange: CurlExchange) {
@@ -82,7 +90,14 @@ final class CurlLoop {
 
   /// Has libcurl move what can be moved, and ends what has come to its end.
   func turn() {
-    guard !exchanges.isEmpty else { return count() }
+    guard !exchanges.isEmpty else {
+      if !isTidy, .now - lastUse >= Self.tidiness {
+        ccurl_prune_sockets(sockets)
+        isTidy = true
+      }
+      return count()
+    }
+    isTidy = false
     lastUse = .now
     _ = ccurl_multi_perform(multi)
     var code = CURLE_OK
@@ -97,7 +112,8 @@ final class CurlLoop {
 
   /// Waits for the network, a time limit or `ccurl_multi_wakeup`.
   func wait() {
-    let until = exchanges.isEmpty ? lastUse + limits.idle : nextLook
+    let idle = isTidy ? limits.idle : min(limits.idle, Self.tidiness)
+    let until = exchanges.isEmpty ? lastUse + idle : nextLook
     let milliseconds = ((until - .now) / .milliseconds(1)).rounded(.up)
     _ = ccurl_multi_poll(multi, Int32(max(0, min(60_000, milliseconds))))
   }
@@ -191,7 +207,7 @@ final class CurlLoop {
         ccurl_easy_cleanup(handle)
       }
     }
-    if exchange.attempts == 0 || exchanges.isEmpty { ccurl_prune_sockets(sockets) }
+    if exchange.attempts == 0 { ccurl_prune_sockets(sockets) }
     exchange.release()
     exchange.finished(outcome)
   }

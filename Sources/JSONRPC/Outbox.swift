@@ -38,6 +38,8 @@ package final class Outbox: Sendable {
     var hasWaited = false
     /// The reader is in the middle of what it read; its replies go out together.
     var isHeld = false
+    /// Messages are being sent that go out together.
+    var isTogether = false
     /// The errno of the write(2) that failed.
     var lossReason: Int32?
     var isClosed = false
@@ -51,7 +53,8 @@ package final class Outbox: Sendable {
     var unread: Int { lane.bytes.count + writing }
     /// Whether there is something the writer should take now.
     var isReady: Bool {
-      !lane.bytes.isEmpty && (!isHeld || isClosed || lane.bytes.count >= Outbox.chunkBytes)
+      let isWanted = !isHeld && !isTogether || isClosed || lane.bytes.count >= Outbox.chunkBytes
+      return !lane.bytes.isEmpty && isWanted
     }
     var isLost: Bool { lossReason != nil }
     var isEnded: Bool { isLost || isClosed }
@@ -118,6 +121,17 @@ package final class Outbox: Sendable {
     }
   }
 
+  /// Lets messages of one event go out together; one thread at a time, which waits for nothing
+  /// meanwhile.
+  package func together(_ work: () -> Void) {
+    monitor.withLock { $0.isTogether = true }
+    work()
+    monitor.wakeIf { state in
+      state.isTogether = false
+      return state.isReady
+    }
+  }
+
   /// Names notification methods that are dropped before they are built.
   package func optOut(of methods: Set<String>) { monitor.withLock { $0.lane.optOut = methods } }
 
@@ -139,10 +153,11 @@ package final class Outbox: Sendable {
 
   /// Starts or stops the calls of the progress source; the first comes after one interval.
   package func setProgressActive(_ isActive: Bool) {
-    monitor.change { state in
-      guard state.isProgressActive != isActive else { return }
+    monitor.wakeIf { state in
+      guard state.isProgressActive != isActive else { return false }
       state.isProgressActive = isActive
       state.nextTick = .now + interval
+      return true
     }
   }
 

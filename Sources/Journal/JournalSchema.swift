@@ -12,8 +12,10 @@ enum JournalSchema {
     "updated", "run",
   ]
 
-  /// States in which nothing more happens.
-  static let settled = "state IN ('succeeded', 'failed', 'rejected', 'cancelled')"
+  /// States in which nothing more happens; not as a list, for which SQLite would make a table at
+  /// every row that is written.
+  static let settled =
+    "(state = 'succeeded' OR state = 'failed' OR state = 'rejected' OR state = 'cancelled')"
 
   /// What one connection needs to know before its first look at the file.
   ///

@@ -130,5 +130,5 @@ package struct Descriptor: ~Copyable, Sendable {
     }
   }
 
-  private static func procLink(_ number: Int32) -> String { "/proc/self/fd/\(number)" }
+  static func procLink(_ number: Int32) -> String { "/proc/self/fd/\(number)" }
 }

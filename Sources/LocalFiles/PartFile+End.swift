@@ -31,7 +31,9 @@ extension PartFile {
     guard fchmod(number, mode & ~Umask.value) == 0 else {
       throw .fromErrno(errno, doing: "set the mode of", path: path)
     }
-    if overwrite {
+    if partName.isEmpty {
+      try linkUnnamed(overwrite: overwrite)
+    } else if overwrite {
       guard renameat(folder.number, partName, folder.number, name) == 0 else {
         throw .fromErrno(errno, doing: "write", path: targetPath)
       }
@@ -40,8 +42,11 @@ extension PartFile {
     }
     fate.withLock { $0 = .published }
     FileLock.release(number)
-    if durable { try folder.sync(path: targetPath) }
+    if durable { try syncFolder() }
   }
+
+  /// Brings the name to the disk.
+  func syncFolder() throws(TransferError) { try folder.sync(path: targetPath) }
 
   /// Leaves the part for a later `reopen`, unlocked as soon as this object goes.
   package func keep() {
@@ -54,7 +59,7 @@ extension PartFile {
       defer { if fate == .writing { fate = .discarded } }
       return fate == .writing
     }
-    if isMine { unlinkat(folder.number, partName, 0) }
+    if isMine, !partName.isEmpty { unlinkat(folder.number, partName, 0) }
   }
 
   /// Space reserved behind the end would stay with the file for good.
@@ -64,6 +69,14 @@ extension PartFile {
     let block = Int64(max(status.st_blksize, 1))
     let needed = (size + block - 1) / block * block
     if Int64(status.st_blocks) * 512 > needed { try truncate(to: size) }
+  }
+
+  private func linkUnnamed(overwrite: Bool) throws(TransferError) {
+    precondition(!overwrite, "a link never replaces")
+    let file = Descriptor.procLink(number)
+    guard linkat(AT_FDCWD, file, folder.number, name, AT_SYMLINK_FOLLOW) == 0 else {
+      throw .fromErrno(errno, doing: "write", path: targetPath)
+    }
   }
 
   private func renameWithoutReplacing() throws(TransferError) {

@@ -14,7 +14,7 @@ package import TransferModel
 package final class PartFile: Sendable {
   /// Where the file will be once published.
   package let targetPath: String
-  /// Where the part is; valid until it is published.
+  /// Where the part is; valid until it is published, and empty for one without a name.
   package let path: String
   let folder: TargetFolder
   let partName: String
@@ -74,6 +74,24 @@ package final class PartFile: Sendable {
       else { continue }
       return PartFile(folder, partName: partName, name: name, targetPath: targetPath, file: file)
     }
+  }
+
+  /// Creates a part that has no name: nobody ever has to remove it, and nobody can keep it. For
+  /// content that comes at once, to a name that nothing has.
+  ///
+  /// - Parameters: as for `create`.
+  /// - Returns: an empty file; nil where the file system has none without a name.
+  /// - Throws: what `create` throws.
+  package static func createUnnamed(
+    for targetPath: String,
+    within roots: Roots = .anywhere
+  ) throws(TransferError) -> PartFile? {
+    let (folder, name) = try TargetFolder.open(of: targetPath, within: roots)
+    try folder.requireFree(name, overwrite: false, targetPath: targetPath)
+    let number = clinux_open_unnamed(folder.number, 0o600)
+    guard number >= 0 else { return nil }
+    let file = Descriptor(number: number)
+    return PartFile(folder, partName: "", name: name, targetPath: targetPath, file: file)
   }
 
   /// Takes up a part that was kept.
@@ -144,7 +162,7 @@ package final class PartFile: Sendable {
     self.name = name
     self.targetPath = targetPath
     self.file = file
-    path = TargetFolder.parent(of: targetPath) + partName
+    path = partName.isEmpty ? "" : TargetFolder.parent(of: targetPath) + partName
   }
 
   deinit { discard() }

@@ -38,10 +38,8 @@ package final class SourceFile: Sendable {
     _ path: String,
     within roots: Roots = .anywhere
   ) throws(TransferError) -> SourceFile {
-    try roots.check(path)
-    let found = try Descriptor.open(path, O_PATH, doing: "open")
-    try roots.check(opened: found.number, path: path)
-    try requireRegular(Descriptor.status(found.number, path: path).st_mode, path: path)
+    var status = stat()
+    let found = try find(path, within: roots, &status)
     // O_NONBLOCK: reading some files of /proc waits for events.
     let descriptor = try Descriptor.reopen(
       found.number,
@@ -50,8 +48,57 @@ package final class SourceFile: Sendable {
       path: path
     )
     let identity = try settledIdentity(descriptor.number, path: path)
-    posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
+    if identity.size > 128 << 10 {
+      // Reads ahead more than by itself.
+      posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
+    }
     return SourceFile(path: path, identity: identity, descriptor: descriptor)
+  }
+
+  /// Judges a file as `open` does, without reading it: one that can be opened has this identity.
+  ///
+  /// - Throws: what `open` throws.
+  package static func look(
+    at path: String,
+    within roots: Roots = .anywhere
+  ) throws(TransferError) -> FileIdentity {
+    var status = stat()
+    let found = try find(path, within: roots, &status)
+    let identity = FileIdentity(status)
+    // Why it cannot be read, or whether it is a file of the kernel, only opening tells.
+    guard identity.size > 0, clinux_may_read(found.number) != 0 else {
+      return try open(path, within: roots).identity
+    }
+    return identity
+  }
+
+  private static func find(
+    _ path: String,
+    within roots: Roots,
+    _ status: inout stat
+  ) throws(TransferError) -> Descriptor {
+    try roots.check(path)
+    let found = try Descriptor.open(path, O_PATH, doing: "open")
+    try roots.check(opened: found.number, path: path)
+    status = try Descriptor.status(found.number, path: path)
+    try requireRegular(status.st_mode, path: path)
+    return found
+  }
+
+  /// All of its bytes.
+  ///
+  /// - Throws: `ERR_FILE_CHANGED` where the file ends before its announced size.
+  package func readAll() throws(TransferError) -> [UInt8] {
+    var failure: TransferError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, filled in
+      do throws(TransferError) {
+        filled = try read(at: 0, into: UnsafeMutableRawBufferPointer(buffer))
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return bytes
   }
 
   /// Fills the buffer from an offset, up to the announced end.

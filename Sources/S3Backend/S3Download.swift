@@ -93,6 +93,8 @@ struct S3Download: Backend {
   var checkpoint: [UInt8]? {
     guard isFile else { return nil }
     guard let object, let plan, object.canBePinned else { return earlier?.text }
+    // What comes at once is fetched again rather than gone on with.
+    if plan.size <= RangePlan.firstSize { return nil }
     return DownloadCheckpoint(etag: object.etag, size: object.metadata.size, pieces: plan.text).text
   }
 

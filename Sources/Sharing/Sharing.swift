@@ -23,7 +23,7 @@ package final class Sharing: Sendable {
     batches = Batches(engine: engine, tell: tell)
     let batches = batches
     // Lives as long as the engine: it ends with the stream of changes.
-    Task {
+    Task(executorPreference: engine.telling) {
       for await change in engine.changes { await batches.forward(change) }
     }
   }

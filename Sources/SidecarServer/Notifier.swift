@@ -20,7 +20,7 @@ struct Notifier: Sendable {
     outbox.progressSource { reporter.report(to: &$0) }
     outbox.onDrained { [sharing] in sharing.hold(false) }
     let notifier = self
-    Task {
+    Task(executorPreference: sharing.engine.telling) {
       for await event in notifier.sharing.events {
         notifier.tell(event, reporter)
         // What is queued waits until the host has read; running transfers go on.
@@ -73,8 +73,10 @@ struct Notifier: Sendable {
       tellLoaded("resumed", slot, loaded)
       openProgress(of: slot)
     case .settled(let settlement, let waiters):
-      tell(settlement, reporter)
-      for waiter in waiters { waiter.answer(.settled(settlement)) }
+      outbox.together {
+        tell(settlement, reporter)
+        for waiter in waiters { waiter.answer(.settled(settlement)) }
+      }
     case .joined(let settlement, let waiter):
       waiter.answer(.settled(settlement))
     case .withdrawn(let id, let waiter):

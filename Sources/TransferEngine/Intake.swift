@@ -52,16 +52,16 @@ struct Intake {
   ) throws(TransferError) {
     switch source {
     case .path(let path):
-      let file = try SourceFile.open(path, within: Roots(limits.roots))
-      finding.size = file.size
-      finding.sourceIdentity = file.identity.description
+      let identity = try SourceFile.look(at: path, within: Roots(limits.roots))
+      finding.size = identity.size
+      finding.sourceIdentity = identity.description
     case .bytes(let bytes):
       let digest = Digest(.sha256)
       digest.update(bytes)
       finding.size = Int64(bytes.count)
       finding.sourceIdentity = digest.hex
     case .spool(let path):
-      finding.size = try SourceFile.open(path).size
+      finding.size = try SourceFile.look(at: path).size
     case .stream(let size):
       finding.size = size
     }

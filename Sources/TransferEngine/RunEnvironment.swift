@@ -12,6 +12,8 @@ final class RunEnvironment: Sendable {
   /// Where blocking work is done.
   let pool: BlockingPool
   let openPauses = OpenPauses()
+  /// Puts small downloads in place.
+  let publisher: PartPublisher
   private let temporaryFolder: String
   private let isPrepared = Mutex(false)
 
@@ -20,6 +22,7 @@ final class RunEnvironment: Sendable {
 
   init(configuration: Configuration, pool: BlockingPool) {
     self.pool = pool
+    publisher = PartPublisher(on: pool)
     uploadRate = RateLimiter(rate: configuration.limits.uploadRate)
     downloadRate = RateLimiter(rate: configuration.limits.downloadRate)
     temporaryFolder = configuration.stateDirectory + "/tmp"

@@ -96,18 +96,23 @@ extension TransferEngine {
   /// A run has moved all its bytes: another may move its own while the remote confirms.
   private func startConfirming(_ id: TransferID) {
     state.withLock { state in
-      // With one slot transfers follow each other strictly.
-      let limit = EngineState.confirmingLimit(beside: state.queue.concurrency)
-      guard state.queue.concurrency > 1, state.confirming < limit,
-        var record = state.records[id],
-        record.room == .slot, state.queue.slots(of: record) > 1
-      else { return }
-      record.room = .confirming
-      state.confirming += 1
-      state.queue.release(record)
+      guard var record = state.records[id] else { return }
+      freeSlot(of: &record, &state)
       state.records[id] = record
       admit(&state)
     }
+  }
+
+  /// Frees the slot of a transfer that only waits for others' word: the remote's, the journal's.
+  private func freeSlot(of record: inout TransferRecord, _ state: inout EngineState) {
+    // With one slot transfers follow each other strictly.
+    let limit = EngineState.confirmingLimit(beside: state.queue.concurrency)
+    guard state.queue.concurrency > 1, state.confirming < limit,
+      record.room == .slot, state.queue.slots(of: record) > 1
+    else { return }
+    record.room = .confirming
+    state.confirming += 1
+    state.queue.release(record)
   }
 
   private func giveBackRoom(of record: inout TransferRecord, _ state: inout EngineState) {
@@ -139,7 +144,11 @@ extension TransferEngine {
         runEnd = .stopped
       }
       transition(&record, &state) { $0.runEnded(runEnd) }
-      if !record.isEnding { giveBackRoom(of: &record, &state) }
+      if !record.isEnding {
+        giveBackRoom(of: &record, &state)
+      } else if case .succeeded = end {
+        freeSlot(of: &record, &state)
+      }
       state.records[id] = record
       admit(&state)
     }

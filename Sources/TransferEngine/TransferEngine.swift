@@ -21,6 +21,8 @@ package final class TransferEngine: Sendable {
   let tell: AsyncStream<TransferChange>.Continuation
   let state: Mutex<EngineState>
   let pool = BlockingPool()
+  /// For the tasks that pass changes on to the host: on one thread, each wakes the next for nothing.
+  package let telling = BlockingPool(width: 1)
   let environment: RunEnvironment
   let journal: Journal
   let decode: SpecDecoder

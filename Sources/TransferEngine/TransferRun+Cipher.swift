@@ -27,6 +27,7 @@ extension TransferRun {
     try keep(rest)
     try source?.verifyUnchanged()
     source = try SourceFile.open(part.path)
+    heldSource = nil
     slot.set(total: written)
     return OutgoingContent(size: written, identity: spec.origin.sourceIdentity)
   }

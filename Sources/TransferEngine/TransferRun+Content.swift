@@ -10,6 +10,9 @@ extension TransferRun {
   /// with them; larger ones while they are sent.
   private static let hashedFirstLimit: Int64 = 16 << 20
 
+  /// Sources up to so many bytes are read once and held, of which there are no more than slots.
+  private static let heldLimit: Int64 = 64 << 10
+
   func perform(_ operation: ContentOperation) async throws(TransferError) -> StepOutcome {
     switch operation {
     case .openSource:
@@ -38,6 +41,9 @@ extension TransferRun {
     case .path, .spool, .bytes, nil: try openSource()
     }
     let size = outgoingSize
+    heldSource = try source.flatMap { source throws(TransferError) in
+      source.size <= Self.heldLimit ? try source.readAll() : nil
+    }
     if spec.computesDigest { try await hashOutgoing(size) }
     if case .spool = spec.source { try requireWholeSpool(size) }
     slot.set(total: size)
@@ -55,9 +61,10 @@ extension TransferRun {
   }
 
   private func hashOutgoing(_ size: Int64) async throws(TransferError) {
-    guard let source else {
+    guard let source, heldSource == nil else {
       hasher = ContentHasher(md5: false)
       if case .bytes(let bytes) = spec.source { hasher?.update(bytes) }
+      if let heldSource { hasher?.update(heldSource) }
       return
     }
     if size <= Self.hashedFirstLimit {
@@ -141,6 +148,15 @@ extension TransferRun {
       try? PartFile.reopen(old, for: target, within: roots).discard()
     }
     isTakenUp = false
+    if let size = incoming.size, size <= AdmissionQueue.smallLimit, !overwrite {
+      // Fetched again rather than gone on with, so nobody need know of its part.
+      do throws(TransferError) {
+        part = try PartFile.createUnnamed(for: path, within: roots)
+      } catch {
+        throw error.during(.prepare)
+      }
+      if part != nil { return false }
+    }
     let new = try await makePart(of: path, overwrite: overwrite, within: roots, incoming.identity)
     if let size = incoming.size, decryptor == nil { try new.preallocate(size) }
     part = new
@@ -227,8 +243,7 @@ extension TransferRun {
       return result(data: collected)
     }
     let (path, overwrite, mode) = try targetFile()
-    try part.publish(overwrite: overwrite, mode: mode)
-    self.part = nil
+    try await publish(part, overwrite: overwrite, mode: mode)
     return result(path: path, isTemporary: spec.target == .temporary)
   }
 

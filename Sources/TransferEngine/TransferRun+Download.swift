@@ -94,7 +94,18 @@ extension TransferRun {
       advance(by: length)
     }
     try verify(content)
-    try part.publish(overwrite: overwrite, mode: mode)
+    try await publish(part, overwrite: overwrite, mode: mode)
+  }
+
+  /// Puts what came in place: small files together with others, while more are fetched.
+  func publish(_ part: PartFile, overwrite: Bool, mode: UInt32) async throws(TransferError) {
+    if range.count <= AdmissionQueue.smallLimit {
+      try await environment.publisher.publish(part, overwrite: overwrite, mode: mode) {
+        bytesMoved()
+      }
+    } else {
+      try part.publish(overwrite: overwrite, mode: mode)
+    }
     self.part = nil
   }
 

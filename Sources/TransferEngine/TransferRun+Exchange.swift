@@ -13,11 +13,10 @@ extension TransferRun {
     let moved: Int64
   }
 
-  /// Begins an exchange as a child of the running task.
-  func begin(
-    _ exchange: HTTPExchange,
-    in group: inout TaskGroup<Answer>
-  ) throws(TransferError) {
+  /// Makes an exchange ready; what is returned performs it.
+  func answer(
+    to exchange: HTTPExchange
+  ) throws(TransferError) -> @Sendable () async -> Answer {
     let link = try link()
     switch exchange.phase {
     case .finish:
@@ -30,7 +29,7 @@ extension TransferRun {
       break
     }
     let bytes = self.bytes(of: exchange.request)
-    group.addTask {
+    return {
       let result = await Result(of: { () async throws(TransferError) in
         if exchange.delay > .zero {
           do { try await Task.sleep(for: exchange.delay) } catch { throw .stopped }
@@ -104,7 +103,9 @@ extension TransferRun {
   private func bytes(of request: HTTPRequest) -> ExchangeBytes {
     guard request.lane == .bulk else { return ExchangeBytes() }
     let outgoing: HTTPSource? =
-      if let source {
+      if let heldSource {
+        .bytes(heldSource)
+      } else if let source {
         .descriptor(source.number, name: source.path)
       } else if case .bytes(let bytes) = spec.source {
         .bytes(bytes)

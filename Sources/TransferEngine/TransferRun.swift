@@ -29,6 +29,8 @@ actor TransferRun {
 
   // What an upload has in hand.
   var source: SourceFile?
+  /// All of a small source, read once to be hashed, checked and sent.
+  var heldSource: [UInt8]?
   var staging: Staging?
   /// A piece of a stream that is taken and not yet paid for.
   var pending: [UInt8]?
@@ -170,7 +172,15 @@ actor TransferRun {
         throw error
       case .http(let exchange):
         try stopIfAsked()
-        try begin(exchange, in: &group)
+        if backend.width == 1, underWay == 0 {
+          // Nothing runs beside it: no task of its own, and two changes of threads less.
+          let perform = try answer(to: exchange)
+          if let error = await take(await perform()) { throw error }
+          try stopIfAsked()
+          continue
+        }
+        let perform = try answer(to: exchange)
+        group.addTask { await perform() }
         underWay += 1
         if underWay < backend.width { continue }
         fallthrough
@@ -366,6 +376,7 @@ actor TransferRun {
   /// Lets go of everything in hand; unpublished files are removed.
   private func drop() {
     source = nil
+    heldSource = nil
     staging?.discard()
     staging = nil
     content = nil

@@ -1,0 +1,124 @@
+import CLinux
+import Glibc
+import Synchronization
+package import TransferModel
+
+/// Puts parts in place, those that wait at the same time together, so that one wait for the disk
+/// serves many; made for small ones, since each waits for the others' bytes.
+package final class PartPublisher: Sendable {
+  private struct Job: Sendable {
+    let part: PartFile
+    let overwrite: Bool
+    let mode: UInt32
+    let done: CheckedContinuation<TransferError?, Never>
+  }
+
+  private struct State {
+    var waiting: [Job] = []
+    var isWorking = false
+  }
+
+  /// What tells a folder from all others.
+  private struct FolderID: Hashable {
+    let device: UInt64
+    let inode: UInt64
+  }
+
+  private let state = Mutex(State())
+  private let executor: any TaskExecutor
+
+  /// - Parameter executor: where blocking is allowed.
+  package init(on executor: any TaskExecutor) { self.executor = executor }
+
+  /// Gives a part its own name, durably: see `PartFile.publish`, which says what it throws.
+  ///
+  /// `waiting` is called where others' parts come first.
+  package func publish(
+    _ part: PartFile,
+    overwrite: Bool,
+    mode: UInt32,
+    waiting: () -> Void
+  ) async throws(TransferError) {
+    let error = await withCheckedContinuation { continuation in
+      let job = Job(part: part, overwrite: overwrite, mode: mode, done: continuation)
+      let begins = state.withLock { state in
+        state.waiting.append(job)
+        defer { state.isWorking = true }
+        return !state.isWorking
+      }
+      if begins { work() } else { waiting() }
+    }
+    if let error { throw error }
+  }
+
+  /// Does what waits, here and now; what has come meanwhile is for another thread, since somebody
+  /// waits here for a part of the first.
+  private func work() {
+    let jobs = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    Self.perform(jobs)
+    let isMore = state.withLock { state in
+      state.isWorking = !state.waiting.isEmpty
+      return state.isWorking
+    }
+    if isMore { Task(executorPreference: executor) { [self] in work() } }
+  }
+
+  private static func perform(_ jobs: [Job]) {
+    var folders: [FolderID: TransferError?] = [:]
+    let outcomes = zip(jobs, synced(jobs)).map { job, failure in
+      failure
+        ?? failureOf { () throws(TransferError) in
+          try job.part.publish(overwrite: job.overwrite, mode: job.mode, durable: false)
+        }
+    }
+    for (job, outcome) in zip(jobs, outcomes) {
+      var failure = outcome
+      if failure == nil, let id = folderID(of: job.part) {
+        // One of a folder does it for all.
+        let known = folders[id] ?? failureOf(job.part.syncFolder)
+        folders[id] = .some(known)
+        failure = known
+      }
+      job.done.resume(returning: failure)
+    }
+  }
+
+  /// Makes the parts' bytes durable; gives what that failed with, by part.
+  ///
+  /// From nine on, one syncfs(2) is cheaper than an fdatasync(2) for each; for fewer it is not worth
+  /// waiting for what other programs have written.
+  private static func synced(_ jobs: [Job]) -> [TransferError?] {
+    if jobs.count > 8, let first = jobs.first?.part, areTogether(jobs),
+      clinux_syncfs(first.number) == 0
+    {
+      return jobs.map { _ in nil }
+    }
+    // Also where it failed: now the part whose bytes are lost says so.
+    return jobs.map { failureOf($0.part.sync) }
+  }
+
+  /// Whether all are on one file system.
+  private static func areTogether(_ jobs: [Job]) -> Bool {
+    let devices = jobs.map { try? Descriptor.status($0.part.number, path: $0.part.path).st_dev }
+    return devices.allSatisfy { $0 != nil && $0 == devices[0] }
+  }
+
+  private static func folderID(of part: PartFile) -> FolderID? {
+    guard let status = try? Descriptor.status(part.folder.number, path: part.targetPath) else {
+      return nil
+    }
+    return FolderID(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+
+  private static func failureOf(_ work: () throws(TransferError) -> Void) -> TransferError? {
+    do throws(TransferError) {
+      try work()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
