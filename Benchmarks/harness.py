@@ -29,7 +29,8 @@ Measure = Callable[[int], float]
 
 @dataclass(frozen=True)
 class Row:
-    """One promise: what `ours` may be beside the slowest of `peers`, by their medians.
+    """One promise: what `ours` may be beside the slowest of `peers`, by their medians, or with
+    `best` beside the quickest.
 
     `kind` is "ratio" (ours / peer), "difference" (ours - peer) or "absolute" (ours alone).
     """
@@ -39,6 +40,7 @@ class Row:
     peers: tuple[str, ...]
     limit: float
     kind: str = "ratio"
+    best: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,8 +151,9 @@ def ping(number: int) -> bytes:
 class Talker:
     """A child that reads and writes lines, and is gone when the `with` ends."""
 
-    def __init__(self, command: list[str], folder: Path) -> None:
-        environment = {**os.environ, "HOME": str(folder), "FERRY_CONFIG": str(config(folder))}
+    def __init__(self, command: list[str], folder: Path, configured: Path | None = None) -> None:
+        path = configured or config(folder)
+        environment = {**os.environ, "HOME": str(folder), "FERRY_CONFIG": str(path)}
         pipe = subprocess.PIPE
         self.child = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, env=environment, cwd=folder, bufsize=0

@@ -1,12 +1,18 @@
 // An S3 server that keeps nothing: bodies are discarded by the kernel, contents are zeros from
 // memory. What a client costs is then what it costs itself.
 //
-//   nullserver [port]     prints "port N", serves 127.0.0.1 until SIGTERM or SIGINT, then prints
-//                         "cpu <user s> <system s> requests <n> in <bytes> out <bytes>"
+//   nullserver [--log=FILE] [<bytes>=<md5 of so many zeros>] ...
 //
-// PUT            200 with an ETag                GET, HEAD ../size-<bytes>..  that many zeros, ranged
-// POST ?uploads  an upload id                    GET, HEAD of another key     404 NoSuchKey
-// POST ?uploadId=  a completed upload            DELETE                       204
+// prints "port N", serves 127.0.0.1 until SIGTERM or SIGINT, then prints
+// "cpu <user s> <system s> requests <n> in <bytes> out <bytes>".
+//
+// PUT            200 with an ETag                GET, HEAD of a key with size-<bytes>  zeros, ranged
+// POST ?uploads  an upload id                    GET, HEAD of another key              404 NoSuchKey
+// POST ?uploadId=  a completed upload            DELETE                                204
+//
+// GET ?list-type=2&prefix=of-2x1024-1x4096/  lists of-2x1024-1x4096/1-size-1024 and so on: all the
+// files that the prefix says. With md5- for of-, the ETags of contents are their MD5 where known.
+// The log has a line "<CLOCK_MONOTONIC s> <method> <target>" for every answer that was sent.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,11 +27,15 @@
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { HEAD_SIZE = 64 << 10, BLOCK = 1 << 20 };
+enum { HEAD_SIZE = 64 << 10, BLOCK = 1 << 20, PAGE = 1000 };
 static char zeros[BLOCK];
 static atomic_llong requests, bytes_in, bytes_out;
+static FILE *answers;
+static int word_count;
+static char **words;
 
 static int send_all(int fd, const char *bytes, size_t size, int flags) {
   while (size > 0) {
@@ -68,8 +78,61 @@ static int answer(int fd, const char *status, const char *fields, const char *bo
   return send_all(fd, text, (size_t)size, 0);
 }
 
-static int answer_contents(int fd, const char *head, long long size, int is_head) {
-  char text[512], content_range[128] = "";
+static void write_etag(char *text, size_t room, const char *key, long long size) {
+  for (int i = 1; strstr(key, "md5-") && i < word_count; i++) {
+    char *equals = strchr(words[i], '=');
+    if (equals && atoll(words[i]) == size) {
+      snprintf(text, room, "%s", equals + 1);
+      return;
+    }
+  }
+  snprintf(text, room, "null-%lld", size);
+}
+
+// A page of the keys that a prefix says there are, up to the slash behind their counts and sizes.
+static int answer_list(int fd, const char *target) {
+  char prefix[256] = "", *text = NULL;
+  size_t size;
+  const char *start = strstr(target, "prefix="), *token = strstr(target, "continuation-token=");
+  if (start) sscanf(start + 7, "%255[^&]", prefix);
+  char *slash = strstr(prefix, "%2F");
+  if (!slash) slash = strchr(prefix, '/');
+  if (slash) *slash = 0;
+  long long from = token ? atoll(token + 19) : 0, number = 0, count, bytes;
+  FILE *page = open_memstream(&text, &size);
+  fprintf(page, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult "
+                "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>b</Name>"
+                "<Prefix>%s/</Prefix><MaxKeys>%d</MaxKeys>", prefix, PAGE);
+  for (const char *kind = strchr(prefix, '-'); kind; kind = strchr(kind + 1, '-')) {
+    if (sscanf(kind, "-%lldx%lld", &count, &bytes) != 2) break;
+    char etag[64];
+    write_etag(etag, sizeof etag, prefix, bytes);
+    for (long long i = 0; i < count; i++, number++) {
+      if (number < from || number >= from + PAGE) continue;
+      fprintf(page, "<Contents><Key>%s/%lld-size-%lld</Key><LastModified>2026-01-01T00:00:00.000Z"
+                    "</LastModified><ETag>&quot;%s&quot;</ETag><Size>%lld</Size>"
+                    "<StorageClass>STANDARD</StorageClass></Contents>",
+              prefix, number, bytes, etag, bytes);
+    }
+  }
+  if (number > from + PAGE)
+    fprintf(page, "<IsTruncated>true</IsTruncated><NextContinuationToken>%lld"
+                  "</NextContinuationToken>", from + PAGE);
+  else
+    fprintf(page, "<IsTruncated>false</IsTruncated>");
+  fprintf(page, "</ListBucketResult>");
+  fclose(page);
+  char head[256];
+  int length = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n"
+                                           "Content-Type: application/xml\r\n\r\n", size);
+  int failed = send_all(fd, head, (size_t)length, MSG_MORE) || send_all(fd, text, size, 0);
+  free(text);
+  return failed;
+}
+
+static int answer_contents(int fd, const char *head, const char *key, long long size, int is_head) {
+  char text[512], content_range[128] = "", etag[64];
+  write_etag(etag, sizeof etag, key, size);
   const char *range = header(head, "Range");
   long long first = 0, last = size - 1;
   if (range) {
@@ -82,10 +145,10 @@ static int answer_contents(int fd, const char *head, long long size, int is_head
   }
   long long left = last - first + 1;
   int length = snprintf(text, sizeof text,
-                        "HTTP/1.1 %s\r\nContent-Length: %lld\r\n%sETag: \"null-%lld\"\r\n"
+                        "HTTP/1.1 %s\r\nContent-Length: %lld\r\n%sETag: \"%s\"\r\n"
                         "Accept-Ranges: bytes\r\nContent-Type: application/octet-stream\r\n"
                         "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n\r\n",
-                        range ? "206 Partial Content" : "200 OK", left, content_range, size);
+                        range ? "206 Partial Content" : "200 OK", left, content_range, etag);
   if (send_all(fd, text, (size_t)length, is_head || left == 0 ? 0 : MSG_MORE)) return -1;
   for (; !is_head && left > 0; left -= BLOCK) {
     size_t part = left > BLOCK ? BLOCK : (size_t)left;
@@ -95,14 +158,13 @@ static int answer_contents(int fd, const char *head, long long size, int is_head
   return 0;
 }
 
-static int answer_request(int fd, const char *head) {
-  char method[16] = "", target[8192] = "", body[512];
-  if (sscanf(head, "%15s %8191s", method, target) != 2) return -1;
+static int answer_request(int fd, const char *head, const char *method, const char *target) {
+  char body[512];
   const char *xml = "Content-Type: application/xml\r\n";
   if (strcmp(method, "PUT") == 0) return answer(fd, "200 OK", "ETag: \"null-part\"\r\n", "");
   if (strcmp(method, "DELETE") == 0) return answer(fd, "204 No Content", "", "");
   if (strcmp(method, "POST") == 0) {
-    char *query = strchr(target, '?');
+    const char *query = strchr(target, '?');
     int is_start = query && (strstr(query, "?uploads") || strstr(query, "&uploads"));
     const char *name = is_start ? "InitiateMultipartUploadResult" : "CompleteMultipartUploadResult";
     snprintf(body, sizeof body,
@@ -113,8 +175,9 @@ static int answer_request(int fd, const char *head) {
     return answer(fd, "200 OK", xml, body);
   }
   int is_head = strcmp(method, "HEAD") == 0;
+  if (strstr(target, "list-type=2")) return answer_list(fd, target);
   const char *size = strstr(target, "size-");
-  if (size) return answer_contents(fd, head, atoll(size + 5), is_head);
+  if (size) return answer_contents(fd, head, target, atoll(size + 5), is_head);
   return answer(fd, "404 Not Found", xml,
                 is_head ? "" : "<Error><Code>NoSuchKey</Code><Message>no such key</Message></Error>");
 }
@@ -144,7 +207,14 @@ static void *serve(void *argument) {
     bytes_in += here;
     if (discard(fd, size - here)) break;
     requests++;
-    if (answer_request(fd, head)) break;
+    char method[16] = "", target[8192] = "";
+    if (sscanf(head, "%15s %8191s", method, target) != 2) break;
+    if (answer_request(fd, head, method, target)) break;
+    if (answers) {
+      struct timespec now;
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      fprintf(answers, "%lld.%09ld %s %s\n", (long long)now.tv_sec, now.tv_nsec, method, target);
+    }
     filled = extra - (size_t)here;
     memmove(head, end + 4 + here, filled);
   }
@@ -165,14 +235,21 @@ static void *accept_all(void *argument) {
   return NULL;
 }
 
-int main(int count, char **words) {
+int main(int argument_count, char **arguments) {
+  word_count = argument_count;
+  words = arguments;
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
   pthread_sigmask(SIG_BLOCK, &ends, NULL);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  address.sin_port = htons((unsigned short)(count > 1 ? atoi(words[1]) : 0));
+  for (int i = 1; i < word_count; i++) {
+    if (strncmp(words[i], "--log=", 6) == 0 && !(answers = fopen(words[i] + 6, "w"))) {
+      perror(words[i]);
+      return 1;
+    }
+  }
   socklen_t size = sizeof address;
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, signal_number;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -188,6 +265,7 @@ int main(int count, char **words) {
   sigwait(&ends, &signal_number);
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
+  if (answers) fflush(answers);
   printf("cpu %.3f %.3f requests %lld in %lld out %lld\n",
          (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6,
          (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6, requests, bytes_in,
