@@ -76,8 +76,9 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// Creates a part that has no name: nobody ever has to remove it, and nobody can keep it. For
-  /// content that comes at once, to a name that nothing has.
+  /// Creates a part that has no name, for content that comes at once.
+  ///
+  /// Nobody ever has to remove it, nobody can keep it, and it can only become a new file.
   ///
   /// - Parameters: as for `create`.
   /// - Returns: an empty file; nil where the file system has none without a name.

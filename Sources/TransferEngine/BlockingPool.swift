@@ -1,6 +1,5 @@
 internal import Dispatch
 internal import Glibc
-internal import Synchronization
 
 /// Threads for work that blocks: reading and writing files, hashing.
 ///
@@ -8,7 +7,7 @@ internal import Synchronization
 /// in it never hold one of the runtime's few cooperative threads. Threads start with the first
 /// job and stay.
 package final class BlockingPool: TaskExecutor {
-  private let jobs = Mutex(Jobs())
+  private let jobs = Guarded(Jobs())
   private let wake = DispatchSemaphore(value: 0)
   private let width: Int
 

@@ -19,7 +19,7 @@ package final class TransferEngine: Sendable {
   package let remotes: Remotes
 
   let tell: AsyncStream<TransferChange>.Continuation
-  let state: Mutex<EngineState>
+  let state: Guarded<EngineState>
   let pool = BlockingPool()
   /// For the tasks that pass changes on to the host: on one thread, each wakes the next for nothing.
   package let telling = BlockingPool(width: 1)
@@ -51,7 +51,7 @@ package final class TransferEngine: Sendable {
       scope: stateKey,
       onTrouble: onTrouble
     )
-    state = Mutex(EngineState(concurrency: configuration.limits.concurrency))
+    state = Guarded(EngineState(concurrency: configuration.limits.concurrency))
   }
 
   /// Takes a transfer in, or joins the one with the same id and the same meaning; one that an
