@@ -42,11 +42,19 @@ extension PartFile {
     }
     fate.withLock { $0 = .published }
     FileLock.release(number)
-    if durable { try syncFolder() }
+    if durable {
+      try syncLink()
+      try folder.sync(path: targetPath)
+    }
   }
 
-  /// Brings the name to the disk.
-  func syncFolder() throws(TransferError) { try folder.sync(path: targetPath) }
+  /// Brings to the disk that a file without a name has one by now, which file systems without a
+  /// journal write down in two places.
+  func syncLink() throws(TransferError) {
+    guard !partName.isEmpty || fsync(number) == 0 else {
+      throw .fromErrno(errno, doing: "write to", path: targetPath)
+    }
+  }
 
   /// Leaves the part for a later `reopen`, unlocked as soon as this object goes.
   package func keep() {

@@ -66,38 +66,38 @@ package final class PartPublisher: Sendable {
     if isMore { Task(executorPreference: executor) { [self] in work() } }
   }
 
+  /// From nine parts on, one syncfs(2) is cheaper than a sync of each; for fewer it is not worth
+  /// waiting for what other programs have written.
   private static func perform(_ jobs: [Job]) {
-    var folders: [FolderID: TransferError?] = [:]
-    let outcomes = zip(jobs, synced(jobs)).map { job, failure in
-      failure
+    let together = jobs.count > 8 && areTogether(jobs) ? jobs[0].part : nil
+    var isDurable = together.map { clinux_syncfs($0.number) == 0 } ?? false
+    let outcomes = jobs.map { job in
+      // Also where it failed: now the part whose bytes are lost says so.
+      (isDurable ? nil : failureOf(job.part.sync))
         ?? failureOf { () throws(TransferError) in
           try job.part.publish(overwrite: job.overwrite, mode: job.mode, durable: false)
         }
     }
+    isDurable = together.map { clinux_syncfs($0.number) == 0 } ?? false
+    var folders: [FolderID: TransferError?] = [:]
     for (job, outcome) in zip(jobs, outcomes) {
       var failure = outcome
-      if failure == nil, let id = folderID(of: job.part) {
-        // One of a folder does it for all.
-        let known = folders[id] ?? failureOf(job.part.syncFolder)
-        folders[id] = .some(known)
-        failure = known
-      }
+      if failure == nil, !isDurable { failure = syncName(of: job.part, &folders) }
       job.done.resume(returning: failure)
     }
   }
 
-  /// Makes the parts' bytes durable; gives what that failed with, by part.
-  ///
-  /// From nine on, one syncfs(2) is cheaper than an fdatasync(2) for each; for fewer it is not worth
-  /// waiting for what other programs have written.
-  private static func synced(_ jobs: [Job]) -> [TransferError?] {
-    if jobs.count > 8, let first = jobs.first?.part, areTogether(jobs),
-      clinux_syncfs(first.number) == 0
-    {
-      return jobs.map { _ in nil }
-    }
-    // Also where it failed: now the part whose bytes are lost says so.
-    return jobs.map { failureOf($0.part.sync) }
+  /// Makes a part's name durable; one of a folder does the folder for all.
+  private static func syncName(
+    of part: PartFile,
+    _ folders: inout [FolderID: TransferError?]
+  ) -> TransferError? {
+    if let failure = failureOf(part.syncLink) { return failure }
+    let sync = { () throws(TransferError) in try part.folder.sync(path: part.targetPath) }
+    guard let id = folderID(of: part) else { return failureOf(sync) }
+    let known = folders[id] ?? failureOf(sync)
+    folders[id] = .some(known)
+    return known
   }
 
   /// Whether all are on one file system.
