@@ -65,11 +65,16 @@ private struct DigestContext: ~Copyable, @unchecked Sendable {
     self.init()
     let function =
       switch algorithm {
-      case .sha256: EVP_sha256()
-      case .md5: EVP_md5()
+      case .sha256: Self.sha256
+      case .md5: Self.md5
       }
     Self.check(EVP_DigestInit_ex(pointer, function, nil), "EVP_DigestInit_ex")
   }
+
+  // Looked up once: OpenSSL 3 looks for the others at each use, under locks. Without one the digest
+  // is refused. Never written to, and never freed.
+  private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
+  private nonisolated(unsafe) static let md5 = EVP_MD_fetch(nil, "MD5", nil)
 
   deinit { EVP_MD_CTX_free(pointer) }
 

@@ -38,12 +38,13 @@ package final class HTTPClient: Sendable {
     _ request: HTTPRequest,
     with traffic: HTTPTraffic = HTTPTraffic()
   ) async throws(TransferError) -> HTTPResponse {
+    if Task.isCancelled { throw .cancelledRequest }
     let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         do throws(TransferError) {
           try thread.run { Self.begin(id, request, traffic, on: $0, continuation) }
-          // Cancelled before there was anything to cancel.
+          // Cancelled before there was anything to end.
           if Task.isCancelled { thread.cancel(id) }
         } catch {
           continuation.resume(returning: .failure(error))

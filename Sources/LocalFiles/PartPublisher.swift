@@ -32,7 +32,8 @@ package final class PartPublisher: Sendable {
 
   /// Gives a part its own name, durably: see `PartFile.publish`, which says what it throws.
   ///
-  /// `waiting` is called where others' parts come first.
+  /// `waiting` is called where others' parts come first, but for no more than 8 at once: whoever
+  /// waits holds memory.
   package func publish(
     _ part: PartFile,
     overwrite: Bool,
@@ -41,12 +42,16 @@ package final class PartPublisher: Sendable {
   ) async throws(TransferError) {
     let error = await withCheckedContinuation { continuation in
       let job = Job(part: part, overwrite: overwrite, mode: mode, done: continuation)
-      let begins = state.withLock { state in
+      let (begins, isCrowded) = state.withLock { state in
         state.waiting.append(job)
         defer { state.isWorking = true }
-        return !state.isWorking
+        return (!state.isWorking, state.waiting.count > 8)
       }
-      if begins { work() } else { waiting() }
+      if begins {
+        work()
+      } else if !isCrowded {
+        waiting()
+      }
     }
     if let error { throw error }
   }

@@ -276,10 +276,4 @@ import TransferModel
       _ = try PartFile.create(for: folder(name), overwrite: overwrite)
     }
   }
-
-  private func mode(_ path: String) -> mode_t {
-    var status = stat()
-    #expect(lstat(path, &status) == 0)
-    return status.st_mode & 0o7777
-  }
 }

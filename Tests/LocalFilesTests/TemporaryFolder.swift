@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import LocalFiles
+import Testing
 import TransferModel
 
 /// A folder of one test, free of symbolic links and removed with this object.
@@ -67,6 +68,13 @@ func append(_ text: String, to path: String) throws {
   guard number >= 0, write(number, bytes, bytes.count) == bytes.count else {
     throw TransferError.fromErrno(errno, doing: "append to", path: path)
   }
+}
+
+/// The permissions of what has a path.
+func mode(_ path: String) -> mode_t {
+  var status = stat()
+  #expect(lstat(path, &status) == 0)
+  return status.st_mode & 0o7777
 }
 
 /// The error a call throws; nil where it throws none.
