@@ -229,7 +229,7 @@ def curl(task: Task, folder: Path, url: str) -> Command:
             lines += [f'url = "{url}/b/{key}"', f'output = "{task.place}/{name}"']
     path = folder / "curl"
     path.write_text("\n".join(lines) + "\n")
-    words = [program("curl"), "--silent", "--parallel"]
+    words = [program("curl"), "--no-progress-meter", "--parallel"]
     words += ["--parallel-max", str(task.load.connections)]
     return Command([*words, "--config", str(path)], {})
 
