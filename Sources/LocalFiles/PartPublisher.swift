@@ -102,15 +102,15 @@ package final class PartPublisher: Sendable {
       clinux_syncfs(jobs[0].part.number) == 0
     else { return false }
     let end = ContinuousClock.now
-    if end - began > Self.patience * jobs.count {
+    if end - began > Self.patience {
       state.withLock { $0.isBusyUntil = end + Self.busyTime }
     }
     return true
   }
 
-  /// What a sync of its own may take, of a part.
-  private static let patience = Duration.microseconds(300)
-  private static let busyTime = Duration.seconds(10)
+  /// What a few dozen small parts and their names may take; with a large file it is far more.
+  private static let patience = Duration.milliseconds(100)
+  private static let busyTime = Duration.seconds(2)
 
   /// Makes a part's name durable; one of a folder does the folder for all.
   private static func syncName(
