@@ -17,13 +17,10 @@ actor FeedSubscription: Subscription {
   /// The question, or the pause, that the loop waits for.
   private var wait: Task<Result<[HTTPResponse], TransferError>, Never>?
   private var state: SubscriptionState?
-  private var failures = 0
+  private var pace = FailurePace()
   /// Whether the remote is to be asked for an answer at once, since a question may be held for
   /// minutes and only then show that it was taken.
   private var isInDoubt = false
-
-  /// The longest pause after failures, in seconds.
-  private static let longestPause = 32.0
 
   init(
     remote: String,
@@ -65,7 +62,7 @@ actor FeedSubscription: Subscription {
   }
 
   func reauthorize() {
-    failures = 0
+    pace.reset()
     isInDoubt = true
     // Denied again, it is told again.
     if state == .denied { state = .reconnecting }
@@ -77,6 +74,7 @@ actor FeedSubscription: Subscription {
       await gate.pass()
       guard !Task.isCancelled, !feed.isIdle else { return }
       let isCheck = isInDoubt
+      let began = ContinuousClock.now
       let result = await perform(isCheck ? .check(feed) : .step(feed.next(nowMs: Self.nowMs)))
       // A loop that came after this one has the feed now.
       guard !Task.isCancelled else { return }
@@ -92,10 +90,11 @@ actor FeedSubscription: Subscription {
           }
         }
         // That all is in order says nothing of the questions that are held.
-        if !responses.isEmpty { failures = 0 }
+        if !responses.isEmpty { pace.reset() }
       } catch {
         // Stopped because what is asked has changed.
-        if error.code != .cancelled { await recover(from: error.during(.subscribe)) }
+        guard error.code != .cancelled else { continue }
+        await recover(from: error.during(.subscribe), after: .now - began)
       }
     }
   }
@@ -133,7 +132,7 @@ actor FeedSubscription: Subscription {
   }
 
   /// Pauses before the same is asked again, or ends where that cannot help.
-  private func recover(from error: TransferError) async {
+  private func recover(from error: TransferError, after duration: Duration) async {
     isInDoubt = true
     switch error.code {
     case .permissionDenied, .unauthenticated:
@@ -142,10 +141,7 @@ actor FeedSubscription: Subscription {
       _ = await perform(.step(.wait(.seconds(1 << 31))))
     case _ where error.isRetryable:
       enter(.reconnecting, error)
-      failures += 1
-      let most = min(pow(2, Double(failures - 1)), Self.longestPause)
-      let asked = Double(error.retryAfterMs ?? 0) / 1000
-      let pause = max(.random(in: most / 4...most / 2), asked)
+      let pause = Double.random(in: pace.failed(error, after: duration))
       _ = await perform(.step(.wait(.milliseconds(Int64(pause * 1000)))))
     default:
       feed.remove(channels: nil, groups: nil)
@@ -156,7 +152,7 @@ actor FeedSubscription: Subscription {
   private func end(because error: TransferError?) {
     loop?.cancel()
     loop = nil
-    failures = 0
+    pace.reset()
     isInDoubt = false
     enter(.disconnected, error)
   }
