@@ -25,7 +25,7 @@ package final class PubNubRemote: HTTPRemote {
   }
 
   /// Signatures are refused when they are a minute off; half of that is worth asking again.
-  private static let toleratedSkewMs: Int64 = 30_000
+  static let toleratedSkewMs: Int64 = 30_000
 
   /// Opens nothing; `maxFileSize` is of the remote's limits.
   package init(_ settings: PubNubSettings, maxFileSize: Int64?) {
