@@ -25,6 +25,9 @@ package struct Members {
     return (try? node.int()) ?? (try? node.string()).flatMap { Int64($0) }
   }
 
-  /// A timetoken, which comes as a string, or as a number from old services.
-  package func timetoken(_ name: String) -> Timetoken? { int(name).map { Timetoken($0) } }
+  /// A timetoken, which comes as a string, or as a number from old services; nil for what is no
+  /// moment, such as 0.
+  package func timetoken(_ name: String) -> Timetoken? {
+    int(name).flatMap { $0 > 0 ? Timetoken($0) : nil }
+  }
 }

@@ -26,6 +26,7 @@ struct MessageReader {
     message.customMessageType = members.string("cmt")
     message.meta = members["u"]?.raw
     if let match = members.string("b"), match != channel { message.subscription = match }
+    if members[Salvage.mark] != nil { message.error = Self.unreadable }
     return message
   }
 
@@ -39,6 +40,7 @@ struct MessageReader {
     message.customMessageType = members.string("custom_message_type")
     // Absent metadata comes as an empty text.
     if let meta = members["meta"], !meta.isString("") { message.meta = meta.raw }
+    if members[Salvage.mark] != nil { message.error = Self.unreadable }
     return message
   }
 
@@ -84,6 +86,12 @@ struct MessageReader {
     )
     return message
   }
+
+  private static let unreadable = TransferError(
+    .unknown,
+    "A part of this message is left out, since it is no JSON in UTF-8 or nested too deep: whoever "
+      + "sent it did not use PubNub's form."
+  )
 
   private static let malformed = TransferError(
     .unknown,

@@ -15,6 +15,11 @@ struct PubNubFeed: SubscriptionFeed {
   /// Rises when what is listened to changes.
   private var generation = 0
   private var asked = 0
+  private var askedMs: Int64 = 0
+  /// Answers in a row that brought nothing and were not waited for.
+  private var hastyAnswers = 0
+  /// What is waited before the next question.
+  private var rest: Duration?
 
   /// The service holds a poll for about 280 to 310 seconds.
   private static let answerTimeout: Duration = .seconds(320)
@@ -79,7 +84,9 @@ struct PubNubFeed: SubscriptionFeed {
   var isIdle: Bool { channels.isEmpty && groups.isEmpty }
 
   mutating func next(nowMs: Int64) -> FeedStep {
+    if let rest = rest.take() { return .wait(rest) }
     asked = generation
+    askedMs = nowMs
     return .ask(
       poll(
         channels: Array(channels.keys),
@@ -96,7 +103,11 @@ struct PubNubFeed: SubscriptionFeed {
   ) throws(TransferError) -> [ChannelMessage] {
     // Asked from another place, or for other channels: what it brings comes again.
     guard asked == generation else { return [] }
-    let node = try remote.json(response, doing: "let the channels be subscribed to")
+    let node = try remote.json(
+      response,
+      doing: "let the channels be subscribed to",
+      salvaging: 3
+    )
     let cursor = try Self.cursor(in: node)
     let reader = MessageReader(remote: remote, cipher: try remote.cipher(nil), nowMs: nowMs)
     var messages: [ChannelMessage] = []
@@ -107,7 +118,15 @@ struct PubNubFeed: SubscriptionFeed {
       return true
     }
     self.cursor = cursor
+    slowDown(isHasty: messages.isEmpty && nowMs - askedMs < 1000)
     return messages
+  }
+
+  /// Asks ever less often what answers at once, over and over, and has nothing to tell: PubNub
+  /// holds a question until it has.
+  private mutating func slowDown(isHasty: Bool) {
+    hastyAnswers = isHasty ? hastyAnswers + 1 : 0
+    rest = hastyAnswers > 1 ? .milliseconds(100 << min(hastyAnswers - 2, 6)) : nil
   }
 
   private func isNew(_ message: ChannelMessage) -> Bool {
@@ -135,7 +154,8 @@ struct PubNubFeed: SubscriptionFeed {
   ) -> HTTPRequest {
     let names = channels.sorted().map(PercentEncoding.component).joined(separator: ",")
     var query = Query()
-    query.add("tt", cursor?.timetoken.description ?? "0")
+    // 0 means now; a host that chose it means all there is.
+    query.add("tt", cursor.map { max($0.timetoken, Timetoken(1)).description } ?? "0")
     query.add("tr", cursor?.region)
     query.add("channel-group", groups.isEmpty ? nil : groups.sorted().joined(separator: ","))
     query.add("filter-expr", filter)

@@ -39,7 +39,7 @@ extension PubNubRemote {
     cipher: ContentCipher?,
     nowMs: Int64
   ) throws(TransferError) -> HistoryPage {
-    let node = try json(response, doing: "give the channel's history")
+    let node = try json(response, doing: "give the channel's history", salvaging: 4)
     let members = Members(node)
     if let failed = members["error"], (try? failed.bool()) == true {
       throw error(response, doing: "give the channel's history")
@@ -126,7 +126,7 @@ extension PubNubRemote {
   ) throws(TransferError) -> RemoteCall<Void> {
     try Rules.check(channel: channel, field: "/messageId")
     var query = Query()
-    query.add("start", String(timetoken.value - 1))
+    query.add("start", String(max(timetoken.value - 1, 0)))
     query.add("end", timetoken.description)
     let request = HTTPRequest(
       .delete,

@@ -160,11 +160,18 @@ package final class PubNubRemote: HTTPRemote {
   }
 
   /// The JSON of an answer that is a success.
-  func json(_ response: HTTPResponse, doing what: String) throws(TransferError) -> JSONNode {
+  ///
+  /// With `levels`, members that cannot be read are left out so far below the whole (`Salvage`).
+  func json(
+    _ response: HTTPResponse,
+    doing what: String,
+    salvaging levels: Int = 0
+  ) throws(TransferError) -> JSONNode {
     guard response.isSuccess else { throw error(response, doing: what) }
     do throws(JSONError) {
       return try JSONNode(parsing: response.body)
     } catch {
+      if levels > 0, let node = Salvage.node(response.body, levels: levels) { return node }
       throw TransferError(
         .server,
         "PubNub's answer is no JSON; something between may have answered in its place."

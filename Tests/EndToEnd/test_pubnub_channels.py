@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -255,6 +256,48 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(chat: Chat, emulator: 
     event = ferry.event("message")
     assert event["message"] == "sealed" and "error" not in event
     assert event["file"]["id"] == sent["id"]
+
+
+def test_messages_that_are_no_json_block_nothing(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    polling(emulator)
+    odd = [r'"\ud800"', "[" * 500 + "]" * 500, '"\x00"', '"sound"']
+    fault = Fault("subscribe", status=200, gate=threading.Event())
+    emulator.faults.append(fault)
+    tt = emulator.publish("ch", "first")
+    entries = [
+        f'{{"c":"ch","p":{{"t":"{tt + n}"}},"d":{text}}}' for n, text in enumerate(odd, start=1)
+    ]
+    fault.body = f'{{"t":{{"t":"{tt + 9}","r":12}},"m":[{",".join(entries)}]}}'
+    fault.gate.set()
+    emulator.wait("subscribe", tt=str(tt + 9))
+    emulator.publish("ch", "last")
+    heard = messages(ferry, 6)
+    assert [m.get("message") for m in heard] == ["first", None, None, None, "sound", "last"]
+    assert ["error" in m for m in heard] == [False, True, True, True, False, False]
+    assert "no JSON" in heard[1]["error"]["message"]
+    entries = [f'{{"timetoken":"{tt + n}","message":{text}}}' for n, text in enumerate(odd)]
+    body = f'{{"error":false,"channels":{{"ch":[{",".join(entries)}]}}}}'
+    emulator.faults.append(Fault("history", status=200, body=body))
+    page = ferry.call("channel/history", channel="ch")["messages"]
+    assert ["error" in m for m in page] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("name", ["since", "start", "end"])
+def test_moments_are_digits(chat: Chat, emulator: Emulator, name: str) -> None:
+    ferry = chat()
+    first = emulator.publish("ch", "first")
+    where = {"channels": ["ch"]} if name == "since" else {"channel": "ch"}
+    method = "channel/subscribe" if name == "since" else "channel/history"
+    for wrong in ("-5", "x", "", "99999999999999999999", -5, 0):
+        error = ferry.error(method, **where, **{name: wrong})
+        assert error.code == "ERR_INVALID_ARGUMENT" and error.data["field"] == f"/{name}"
+    reply = ferry.call(method, **where, **{name: "0"})
+    if name == "since":
+        assert ferry.event("message")["timetoken"] == str(first)
+    else:
+        assert len(reply["messages"]) == (1 if name == "end" else 0)
 
 
 def test_an_announcement_without_message(chat: Chat, emulator: Emulator) -> None:

@@ -105,6 +105,52 @@ struct FeedTests {
     #expect(request(&feed)?.query == "tr=12&tt=130")
   }
 
+  @Test("Empty answers that nobody waited for are asked for ever less often, and others at once")
+  func hasty() throws {
+    var feed = try listening(to: ["ch"])
+    func pause() -> Duration? {
+      guard case .wait(let pause) = feed.next(nowMs: 0) else { return nil }
+      #expect(request(&feed)?.query == "tr=12&tt=120", "then it asks")
+      return pause
+    }
+    _ = request(&feed)
+    _ = try feed.receive(batch(120), nowMs: 5)
+    var pauses: [Duration?] = []
+    for _ in 0..<12 {
+      pauses.append(pause())
+      _ = try feed.receive(batch(120, envelope("ch", 90)), nowMs: 5)
+    }
+    let milliseconds = [0, 100, 200, 400, 800, 1600, 3200, 6400, 6400, 6400, 6400, 6400]
+    #expect(pauses == milliseconds.map { $0 == 0 ? nil : .milliseconds($0) })
+    // A message, or an answer that was held, ends it.
+    for (answer, nowMs) in [(batch(120, envelope("ch", 130)), Int64(5)), (batch(120), 60_000)] {
+      _ = pause()
+      _ = try feed.receive(answer, nowMs: nowMs)
+      #expect(request(&feed) != nil)
+      _ = try feed.receive(batch(120), nowMs: 5)
+      #expect(request(&feed) != nil)
+      _ = try feed.receive(batch(120), nowMs: 5)
+    }
+  }
+
+  @Test("A place to go on from is a moment", arguments: ["0", "-5", "x", "99999999999999999999"])
+  func noMoment(_ text: String) throws {
+    var feed = try listening(to: ["ch"])
+    _ = request(&feed)
+    let response = answer(#"{"t":{"t":"\#(text)","r":12},"m":[]}"#)
+    #expect(throws: TransferError.self) { try feed.receive(response, nowMs: 0) }
+    #expect(request(&feed)?.query == "tr=12&tt=100")
+  }
+
+  @Test("From 0 on means all there is, not now")
+  func sinceZero() throws {
+    var feed = try remote().feed()
+    let start = FeedStart(Timetoken(0), isChosen: true)
+    feed.add(SubscriptionInterest(channels: ["ch"]), from: start)
+    #expect(request(&feed)?.query == "tt=1")
+    #expect(try feed.receive(batch(120, envelope("ch", 1)), nowMs: 0).count == 1)
+  }
+
   @Test("Events of all kinds, with all they tell")
   func events() throws {
     var feed = try listening(to: ["ch", "w.*"])
