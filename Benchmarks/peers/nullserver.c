@@ -13,6 +13,9 @@
 // GET ?list-type=2&prefix=of-2x1024-1x4096/  lists of-2x1024-1x4096/1-size-1024 and so on: all the
 // files that the prefix says. With md5- for of-, the ETags of contents are their MD5 where known.
 // The log has a line "<CLOCK_MONOTONIC s> <method> <target>" for every answer that was sent.
+//
+// It is PubNub too: places for files, forms, announcements, and polls that hand out a hundred events
+// with rising numbers whenever they are asked.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -158,8 +161,66 @@ static int answer_contents(int fd, const char *head, const char *key, long long 
   return 0;
 }
 
+// 1 where the target is none of PubNub's.
+static int answer_pubnub(int fd, const char *head, const char *method, const char *target) {
+  static const long long start = 17000000000000000;
+  static atomic_llong published;
+  const char *json = "Content-Type: application/json\r\n";
+  char host[64] = "", body[3072];
+  if (strcmp(method, "POST") == 0 && strstr(target, "/generate-upload-url")) {
+    const char *named = header(head, "Host"), *x = "0123456789abcdef0123456789abcdef";
+    if (named) sscanf(named, "%63[^\r]", host);
+    snprintf(body, sizeof body,
+             "{\"status\":200,\"data\":{\"id\":\"5a3eb38c-483a-4b25-ac01-c4e20deba6d6\","
+             "\"name\":\"file.bin\"},\"file_upload_request\":{\"url\":\"http://%s/\","
+             "\"method\":\"POST\",\"expiration_date\":\"2036-01-01T00:00:00Z\",\"form_fields\":["
+             "{\"key\":\"tagging\",\"value\":\"\\u003cTagging\\u003e\\u003cTagSet\\u003e\\u003cTag"
+             "\\u003e\\u003cKey\\u003eObjectTTLInDays\\u003c/Key\\u003e\\u003cValue\\u003e1\\u003c/"
+             "Value\\u003e\\u003c/Tag\\u003e\\u003c/TagSet\\u003e\\u003c/Tagging\\u003e\"},"
+             "{\"key\":\"key\",\"value\":\"demo/%s/5a3eb38c-483a-4b25-ac01-c4e20deba6d6/file.bin\"},"
+             "{\"key\":\"Content-Type\",\"value\":\"binary/octet-stream\"},"
+             "{\"key\":\"X-Amz-Credential\",\"value\":\"AKIA/20360101/us-east-1/s3/aws4_request\"},"
+             "{\"key\":\"X-Amz-Security-Token\",\"value\":\"\"},"
+             "{\"key\":\"X-Amz-Algorithm\",\"value\":\"AWS4-HMAC-SHA256\"},"
+             "{\"key\":\"X-Amz-Date\",\"value\":\"20360101T000000Z\"},"
+             "{\"key\":\"Policy\",\"value\":\"%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s\"},"
+             "{\"key\":\"X-Amz-Signature\",\"value\":\"%s%s\"}]}}",
+             host, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x);
+    return answer(fd, "200 OK", json, body);
+  }
+  if (strcmp(method, "POST") == 0 && (strcmp(target, "/") == 0 || strcmp(target, "/?") == 0))
+    return answer(fd, "204 No Content", "ETag: \"null\"\r\n", "");
+  if (strncmp(target, "/v1/files/publish-file/", 23) == 0) {
+    snprintf(body, sizeof body, "[1,\"Sent\",\"%lld\"]", start + ++published);
+    return answer(fd, "200 OK", json, body);
+  }
+  if (strncmp(target, "/v2/subscribe/", 14) != 0) return 1;
+  const char *cursor = strstr(target, "tt=");
+  long long from = cursor ? atoll(cursor + 3) : 0;
+  long long last = from ? from + 100 : start;
+  char *text = malloc(64 << 10);
+  int size = 0;
+  for (long long tt = last - (from ? 99 : -1); tt <= last; tt++)
+    size += sprintf(text + size,
+                    "%s{\"a\":\"2\",\"f\":0,\"e\":4,\"i\":\"other\",\"p\":{\"t\":\"%lld\",\"r\":12},"
+                    "\"k\":\"demo\",\"c\":\"room\",\"u\":{\"k\":\"v\"},\"cmt\":\"picture\",\"d\":{"
+                    "\"message\":{\"number\":%lld},\"file\":{\"id\":\"5a3eb38c-483a-4b25-ac01-"
+                    "c4e20deba6d6\",\"name\":\"file.bin\"}}}",
+                    size ? "," : "", tt, tt - start);
+  int length = snprintf(body, sizeof body,
+                        "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nContent-Type: text/javascript; "
+                        "charset=\"UTF-8\"\r\n\r\n{\"t\":{\"t\":\"%lld\",\"r\":12},\"m\":[",
+                        size + 45, last);
+  int failed = send_all(fd, body, (size_t)length, MSG_MORE) ||
+               send_all(fd, text, (size_t)size, MSG_MORE) || send_all(fd, "]}", 2, 0);
+  free(text);
+  return failed ? -1 : 0;
+}
+
 static int answer_request(int fd, const char *head, const char *method, const char *target) {
   char body[512];
+  int found = answer_pubnub(fd, head, method, target);
+  if (found <= 0) return found;
   const char *xml = "Content-Type: application/xml\r\n";
   if (strcmp(method, "PUT") == 0) return answer(fd, "200 OK", "ETag: \"null-part\"\r\n", "");
   if (strcmp(method, "DELETE") == 0) return answer(fd, "204 No Content", "", "");
