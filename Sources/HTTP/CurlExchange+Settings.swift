@@ -60,11 +60,13 @@ extension CurlExchange {
 
   /// One send moves at most one buffer, and it is allocated per request: 1 GiB takes 0.77 s in
   /// pieces of 16 KiB, 0.3 s in pieces of 1 MiB.
+  ///
+  /// A body of 5 MiB takes a third less of the processor from a buffer that stays in its cache.
   private static func uploadBuffer(_ length: Int64) -> Int {
     switch length {
     case ...(16 << 10): 16 << 10
     case ...(256 << 10): 64 << 10
-    case ...(2 << 20): 256 << 10
+    case ...(6 << 20): 256 << 10
     default: 1 << 20
     }
   }
