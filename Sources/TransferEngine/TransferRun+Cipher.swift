@@ -5,9 +5,9 @@ internal import TransferModel
 
 /// Content that is encrypted before it is sent, and decrypted while it comes.
 extension TransferRun {
-  /// Little enough that a piece and its ciphertext stay in the processor's own cache, and that the
+  /// Little enough that a piece and what it makes stay in the processor's own cache, and that the
   /// allocator keeps the memory at hand.
-  private static let cipherPiece = 64 << 10
+  static let cipherPiece = 128 << 10
 
   /// Puts the source's ciphertext in its place: a file of ours that has no name.
   func encryptSource(with cipher: ContentCipher) async throws(TransferError) -> OutgoingContent {

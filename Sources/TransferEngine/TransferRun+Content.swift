@@ -166,7 +166,10 @@ extension TransferRun {
   /// A piece that came through memory.
   private func take(_ bytes: [UInt8], at position: Int64) async throws(TransferError) {
     guard let decryptor else { return try await write(bytes, at: position) }
-    try await write(decrypted(bytes, by: decryptor), at: offset)
+    for start in stride(from: 0, to: bytes.count, by: Self.cipherPiece) {
+      let piece = Array(bytes[start..<min(start + Self.cipherPiece, bytes.count)])
+      try await write(decrypted(piece, by: decryptor), at: offset)
+    }
   }
 
   /// A piece of what the target is to hold.
