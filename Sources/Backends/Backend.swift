@@ -67,6 +67,9 @@ package struct HTTPExchange: Sendable, Equatable {
   /// Whether the backend hears of its failure, and decides what follows; otherwise that ends the
   /// run.
   package var tellsFailure: Bool
+  /// Whether it goes on for a moment once the transfer is stopped: what it makes on the remote can
+  /// be removed only by who has its answer.
+  package var outlivesStop: Bool
 
   /// Makes an exchange.
   package init(
@@ -74,13 +77,15 @@ package struct HTTPExchange: Sendable, Equatable {
     _ request: HTTPRequest,
     phase: TransferError.Phase,
     delay: Duration = .zero,
-    tellsFailure: Bool = false
+    tellsFailure: Bool = false,
+    outlivesStop: Bool = false
   ) {
     self.id = id
     self.request = request
     self.phase = phase
     self.delay = delay
     self.tellsFailure = tellsFailure
+    self.outlivesStop = outlivesStop
   }
 }
 

@@ -101,7 +101,7 @@ struct S3Upload: Backend {
       case .rememberToPut, .rememberParts: return .content(.remember)
       case .put: return ask(try requests.put(content), .upload)
       case .verifyToPut, .verify: return .content(.verifySource)
-      case .create: return ask(try requests.create(), .prepare)
+      case .create: return ask(try requests.create(), .prepare, outlivesStop: true)
       case .list(let number): return ask(try requests.list(multipart, after: number), .prepare)
       case .send: return try sendNext()
       case .complete: return ask(try requests.complete(multipart), .finish)
@@ -250,12 +250,13 @@ extension S3Upload {
   private mutating func ask(
     _ request: HTTPRequest,
     _ phase: TransferError.Phase,
-    part: Int? = nil
+    part: Int? = nil,
+    outlivesStop: Bool = false
   ) -> BackendStep {
     if part == nil, !exchanges.isEmpty { return .idle }
     nextID += 1
     exchanges[nextID] = .some(part)
-    return .http(HTTPExchange(id: nextID, request, phase: phase))
+    return .http(HTTPExchange(id: nextID, request, phase: phase, outlivesStop: outlivesStop))
   }
 
   private mutating func take(

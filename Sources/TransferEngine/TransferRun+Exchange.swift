@@ -29,13 +29,16 @@ extension TransferRun {
       break
     }
     let bytes = self.bytes(of: exchange.request)
-    return {
-      let result = await Result(of: { () async throws(TransferError) in
+    let send: @Sendable () async -> Result<HTTPResponse, TransferError> = {
+      await Result(of: { () async throws(TransferError) in
         if exchange.delay > .zero {
           do { try await Task.sleep(for: exchange.delay) } catch { throw .stopped }
         }
         return try await link.send(exchange.request, bytes)
       })
+    }
+    return {
+      let result = exchange.outlivesStop ? await outlivingStop(send) : await send()
       return Answer(exchange: exchange, result: result, moved: bytes.moved)
     }
   }
@@ -121,5 +124,21 @@ extension TransferRun {
         if bytes > 0 { traffic?.count(Int(bytes), direction) }
       }
     )
+  }
+}
+
+/// Does something that goes on for five seconds more once the task that waits for it is cancelled.
+private func outlivingStop<Value: Sendable>(
+  _ work: @escaping @Sendable () async -> Value
+) async -> Value {
+  // Ends with `work`, at the latest with the patience.
+  let task = Task(operation: work)
+  return await withTaskCancellationHandler {
+    await task.value
+  } onCancel: {
+    Task {
+      try? await Task.sleep(for: .seconds(5))  // Nobody cancels it.
+      task.cancel()
+    }
   }
 }

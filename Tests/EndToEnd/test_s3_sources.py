@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -67,3 +68,26 @@ def test_digests_of_large_files_leave_threads_to_others(ferry: Sidecar, server: 
     for name in names:
         assert ferry.call("transfer/cancel", transferId=name) == {"state": "cancelled"}
         ferry.event("cancelled", transferId=name)
+
+
+@pytest.mark.parametrize("how", ["cancel", "pause"])
+def test_an_upload_that_begins_while_it_is_stopped_is_not_left(
+    ferry: Sidecar, server: S3Server, how: str
+) -> None:
+    write_file(ferry.work / "k", 17 * MIB)
+    gate = threading.Event()
+    reached = threading.Event()
+    server.fault(method="POST", before=reached.set, gate=gate)
+    put = ferry.start("object/put", ref="k", path="k", transferId="t")
+    assert reached.wait(30)
+    ferry.call(f"transfer/{how}", transferId="t")
+    gate.set()
+    if how == "pause":
+        ferry.event("paused")
+        ferry.call("transfer/resume", transferId="t")
+        ferry.result(put)
+        assert [line for line in server.lines("POST") if line.endswith("uploads=")] == [
+            "POST k?uploads="
+        ]
+    else:
+        ferry.event("cancelled")
