@@ -84,15 +84,19 @@ struct MultipartUpload: Sendable, Equatable {
     first = 0
   }
 
-  /// Keeps only the parts that the server has as they are known here.
-  mutating func keep(onlyThoseIn listed: [Int: ListedParts.ListedPart]) {
+  /// Keeps only the parts that the server has as they are known here, and takes in those that were
+  /// not yet written down: nobody else knows the upload.
+  mutating func agree(with listed: [Int: ListedParts.ListedPart]) {
     for (index, part) in parts.enumerated() {
-      guard let part else { continue }
-      let there = listed[index + 1]
       let bytes = Int64(range(of: index).count)
-      if there?.etag.unquoted == part.etag.unquoted, there?.size == bytes { continue }
-      parts[index] = nil
-      settled -= bytes
+      let there = listed[index + 1].flatMap { $0.size == bytes ? $0.part : nil }
+      if let part {
+        if there?.etag.unquoted == part.etag.unquoted { continue }
+        parts[index] = nil
+        settled -= bytes
+      } else if let there, !hasCRC32C || there.crc32c != nil {
+        finish(index, there)
+      }
     }
     stop()
   }

@@ -65,12 +65,6 @@ struct RangePlan: Sendable, Equatable {
     first = min(first, piece)
   }
 
-  /// No piece is under way any more.
-  mutating func stop() {
-    underWay = []
-    first = 0
-  }
-
   /// Runs of pieces that are there, such as `0-4,7`; the sizes of pieces come first, since another
   /// version may have others.
   var text: String {

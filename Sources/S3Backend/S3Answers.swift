@@ -58,7 +58,7 @@ struct ListedParts: Equatable {
   var next: Int?
 
   struct ListedPart: Equatable {
-    var etag: String
+    var part: UploadedPart
     var size: Int64
   }
 
@@ -70,7 +70,10 @@ struct ListedParts: Equatable {
       guard let number = part.text("PartNumber").flatMap({ Int($0) }),
         let etag = part.text("ETag"), let size = part.size
       else { return nil }
-      parts[number] = ListedPart(etag: etag, size: size)
+      // What is none cannot be completed with, so the part is sent again.
+      if etag.isEmpty || etag.contains(" ") { continue }
+      let crc32c = part.text("ChecksumCRC32C").flatMap { $0.isEmpty ? nil : $0 }
+      parts[number] = ListedPart(part: UploadedPart(etag: etag, crc32c: crc32c), size: size)
     }
     // rclone leaves the element out.
     guard root.text("IsTruncated") == "true" else { return }

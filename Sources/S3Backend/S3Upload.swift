@@ -263,12 +263,14 @@ extension S3Upload {
     _ response: HTTPResponse,
     ofPart part: Int
   ) throws(TransferError) {
-    guard case .send = step else { return }
     if let fault = S3Fault(response) {
+      guard step == .send else { return }
       if fault.isNoSuchUpload { return step = .settle(.isLost) }
       throw remote.error(fault, "send part \(part + 1) of \(destination.path) to")
     }
+    // What the server took counts, although another part has failed meanwhile.
     guard let etag = response.header("etag"), !etag.isEmpty, !etag.contains(" ") else {
+      guard step == .send else { return }
       throw unclear("took a part without giving it an ETag")
     }
     let crc32c = multipart?.hasCRC32C == true ? response.header(S3Remote.crc32cHeader) : nil
@@ -333,7 +335,7 @@ extension S3Upload {
     listed.merge(page.parts) { $1 }
     // There are no more parts than S3 numbers.
     if let next = page.next, next > after, next < 10_000 { return step = .list(after: next) }
-    multipart?.keep(onlyThoseIn: listed)
+    multipart?.agree(with: listed)
     listed = [:]
     isRecovered = false
     step = .send

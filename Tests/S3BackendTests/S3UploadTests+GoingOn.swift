@@ -1,4 +1,5 @@
 import Backends
+import Configuration
 import Testing
 import TransferModel
 
@@ -38,6 +39,55 @@ extension S3UploadTests {
         "crc1==", "crc2==", "crc3==",
       ]
     )
+  }
+
+  @Test(
+    "Parts that were not yet written down are taken in from the server",
+    arguments: [true, false]
+  )
+  func unwritten(hasCRC32C: Bool) throws {
+    let checksum: (inout S3Settings) -> Void = { $0.checksum = hasCRC32C ? .crc32c : .md5 }
+    let talk = try begin(makeRemote(checksum))
+    var later = try upload(makeRemote(checksum))
+    later.backend.recover(talk.backend.checkpoint)
+    later.open(size: 20 * Self.mib)
+    func listed(_ number: Int, _ size: Int64, _ crc: String = "") -> String {
+      "<Part><PartNumber>\(number)</PartNumber><ETag>&quot;l\(number)&quot;</ETag>\(crc)"
+        + "<Size>\(size)</Size></Part>"
+    }
+    let list =
+      listed(1, 8 * Self.mib, "<ChecksumCRC32C>c==</ChecksumCRC32C>") + listed(2, 8 * Self.mib)
+      + listed(3, 1)
+    try later.ask(
+      "GET /b/k?max-parts=1000&uploadId=u%2F1",
+      answer(200, [:], "<ListPartsResult>\(list)</ListPartsResult>")
+    )
+    // Completed with a checksum of each part, or none.
+    let again = hasCRC32C ? 2...3 : 3...3
+    for number in again { try later.ask(part(number), took(number)) }
+    let complete = try later.ask("POST /b/k?uploadId=u%2F1", completed)
+    guard case .bytes(let body)? = complete.body?.first else { return }
+    let parts = try #require(XMLNode.parse(body)).all("Part")
+    #expect(
+      parts.map { $0.text("ETag") } == ["\"l1\"", hasCRC32C ? "\"p2\"" : "\"l2\"", "\"p3\""]
+    )
+    if hasCRC32C { #expect(parts.first?.text("ChecksumCRC32C") == "c==") }
+  }
+
+  @Test("What the server took counts although another part failed meanwhile")
+  func tookAfterFailure() throws {
+    var talk = try begin()
+    let exchanges = try (1...3).map { try talk.exchange(part($0)) }
+    let refused = fault(403, "AccessDenied")
+    talk.backend.receive(.answered(id: exchanges[0].id, refused))
+    talk.backend.receive(.answered(id: exchanges[1].id, took(2)))
+    talk.backend.receive(.answered(id: exchanges[2].id, answer(200)))
+    #expect(try talk.failure().code == .permissionDenied)
+    #expect(talk.backend.settled == 8 * Self.mib)
+    talk.backend.restart()
+    talk.open(size: 20 * Self.mib)
+    for number in [1, 3] { try talk.ask(part(number), took(number)) }
+    try talk.ask("POST /b/k?uploadId=u%2F1", completed)
   }
 
   @Test("Who may not list parts relies on the checkpoint")

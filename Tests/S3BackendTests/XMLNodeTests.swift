@@ -168,7 +168,7 @@ struct S3AnswerTests {
     let last = try #require(
       ListedParts(bytes("<ListPartsResult>\(part)</ListPartsResult>"))
     )
-    #expect(last.parts == [2: .init(etag: "\"b\"", size: 5)])
+    #expect(last.parts == [2: .init(part: .init(etag: "\"b\""), size: 5)])
     #expect(last.next == nil)
     let more = "<ListPartsResult>\(part)<IsTruncated>true</IsTruncated></ListPartsResult>"
     #expect(ListedParts(bytes(more))?.next == 2)

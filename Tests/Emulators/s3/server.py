@@ -202,7 +202,9 @@ class S3Server:
         )
         text = "".join(
             f"<Part><PartNumber>{number}</PartNumber><ETag>{escape(part.etag)}</ETag>"
-            f"<Size>{len(part.content)}</Size></Part>"
+            f"<Size>{len(part.content)}</Size>"
+            + "".join(f"<ChecksumCRC32C>{crc}</ChecksumCRC32C>" for crc in part.headers.values())
+            + "</Part>"
             for number, part in parts
         )
         if more:
