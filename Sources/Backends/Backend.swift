@@ -97,7 +97,8 @@ package enum ContentOperation: Sendable, Equatable {
   case encryptSource(ContentCipher)
   /// Make sure that the source is still the one that was opened.
   case verifySource
-  /// Open the target, or take up the part of it that an earlier process left.
+  /// Open the target, or take up the part of it that an earlier process left; one that had put it in
+  /// place has finished it.
   case openTarget(IncomingContent)
   /// Write bytes to the target; targets other than files take them in order only.
   case write([UInt8], at: Int64)

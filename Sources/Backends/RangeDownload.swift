@@ -162,7 +162,8 @@ package struct RangeDownload<Place: DownloadPlace>: Backend {
     case (.remembered, .remember): stage = .more
     case (.answered(_, let response), .more):
       attempt { (run: inout Self) throws(TransferError) in try run.continued(response) }
-    case (.targetFinished(let download), .finish): stage = .done(download)
+    case (.targetFinished(let download), .open), (.targetFinished(let download), .finish):
+      stage = .done(download)
     case (.interrupted, _): break
     default: preconditionFailure("\(outcome.name) does not follow")
     }

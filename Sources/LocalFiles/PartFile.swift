@@ -185,6 +185,11 @@ package final class PartFile: Sendable {
     Int64(try Descriptor.status(number, path: path).st_size)
   }
 
+  /// What the file is called by its file system, whatever its name.
+  package func inode() throws(TransferError) -> Int64 {
+    Int64(bitPattern: UInt64(try Descriptor.status(number, path: path).st_ino))
+  }
+
   /// Cuts it to a size, or extends it by zeros.
   package func truncate(to size: Int64) throws(TransferError) {
     guard ftruncate(number, Int(size)) == 0 else {

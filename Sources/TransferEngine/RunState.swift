@@ -17,6 +17,8 @@ struct RunState: Sendable, Equatable {
   var part: String?
   var target: String?
   var content: String?
+  /// What tells the part from every other file, whatever its name: its inode number.
+  var inode: Int64?
   /// The backend's own.
   var checkpoint: [UInt8]?
   /// The kernel's name of the boot in which the part was written.
@@ -52,6 +54,7 @@ extension RunState {
     writer.field("part", part)
     writer.field("target", target)
     writer.field("content", content)
+    writer.field("inode", inode)
     writer.field("checkpoint", checkpoint.map { String(decoding: $0, as: UTF8.self) })
     writer.field("boot", boot)
     writer.endObject()
@@ -66,6 +69,7 @@ extension RunState {
     part = try fields.optionalString("part")
     target = try fields.optionalString("target")
     content = try fields.optionalString("content")
+    inode = try fields.optionalInt("inode")
     checkpoint = try fields.optionalString("checkpoint").map { Array($0.utf8) }
     boot = try fields.string("boot")
     try fields.finish()

@@ -1,6 +1,7 @@
 internal import Backends
 internal import Configuration
 internal import Crypto
+internal import Glibc
 internal import LocalFiles
 internal import TransferModel
 
@@ -23,7 +24,7 @@ extension TransferRun {
       try source?.verifyUnchanged()
       return .sourceVerified
     case .openTarget(let incoming):
-      return .targetOpened(isKept: try await openTarget(incoming))
+      return try await openTarget(incoming)
     case .write(let bytes, let offset):
       try await take(bytes, at: offset)
       return .written
@@ -106,7 +107,7 @@ extension TransferRun {
     return file
   }
 
-  private func openTarget(_ incoming: IncomingContent) async throws(TransferError) -> Bool {
+  private func openTarget(_ incoming: IncomingContent) async throws(TransferError) -> StepOutcome {
     self.incoming = incoming
     remoteName = incoming.name
     range = 0..<(incoming.size ?? 0)
@@ -122,30 +123,36 @@ extension TransferRun {
     case .inline(let maxSize):
       // How much a ciphertext holds is known at its end.
       if decryptor == nil { try requireInline(incoming.size ?? 0, maxSize) }
-      return false
+      return .targetOpened(isKept: false)
     case .stream:
-      return false
+      return .targetOpened(isKept: false)
     case .path, .temporary, nil:
       return try await openPart(of: incoming)
     }
   }
 
-  private func openPart(of incoming: IncomingContent) async throws(TransferError) -> Bool {
+  private func openPart(of incoming: IncomingContent) async throws(TransferError) -> StepOutcome {
     let (path, overwrite, _) = try targetFile()
     let roots = try Roots(spec.target == .temporary ? [] : remotes.limits(of: spec.remote).roots)
     if let kept, let old = kept.part, let target = kept.target {
       self.kept = nil
-      if decryptor == nil, kept.content == incoming.identity, kept.isOfThisBoot, target == path,
-        let part = try? PartFile.reopen(old, for: target, within: roots)
-      {
-        self.part = part
-        inHand.part = part.path
-        inHand.target = path
-        inHand.content = incoming.identity
-        isTakenUp = true
-        return true
+      let part = try? PartFile.reopen(old, for: target, within: roots)
+      if kept.content == incoming.identity, target == path {
+        if decryptor == nil, kept.isOfThisBoot, let part {
+          self.part = part
+          inHand.part = part.path
+          inHand.target = path
+          inHand.content = incoming.identity
+          inHand.inode = try part.inode()
+          isTakenUp = true
+          return .targetOpened(isKept: true)
+        }
+        if part == nil, try await isInPlace(kept, incoming, at: path, within: roots) {
+          return .targetFinished(result(path: path, isTemporary: spec.target == .temporary))
+        }
       }
-      try? PartFile.reopen(old, for: target, within: roots).discard()
+      part?.discard()
+      if spec.target == .temporary { unlink(path) }
     }
     isTakenUp = false
     if let size = incoming.size, size <= AdmissionQueue.smallLimit, !overwrite {
@@ -160,7 +167,36 @@ extension TransferRun {
     let new = try await makePart(of: path, overwrite: overwrite, within: roots, incoming.identity)
     if let size = incoming.size, decryptor == nil { try new.preallocate(size) }
     part = new
-    return false
+    return .targetOpened(isKept: false)
+  }
+
+  /// Whether a file is what this download makes: an earlier process renamed the part and was killed
+  /// before it could say so.
+  ///
+  /// It is the part by its inode, or the content by its digest.
+  private func isInPlace(
+    _ kept: RunState,
+    _ incoming: IncomingContent,
+    at path: String,
+    within roots: Roots
+  ) async throws(TransferError) -> Bool {
+    guard let file = try? SourceFile.open(path, within: roots),
+      decryptor != nil || incoming.size.map({ $0 == file.size }) ?? true
+    else { return false }
+    let isSame = kept.inode.map { UInt64(bitPattern: $0) == file.identity.inode } ?? false
+    guard isSame || decryptor == nil && (incoming.sha256 ?? incoming.md5) != nil,
+      let found = try await hash(
+        of: file.number,
+        upTo: file.size,
+        md5: incoming.md5 != nil,
+        isNeeded: true
+      )
+    else { return false }
+    do throws(TransferError) { try incoming.verify(found) } catch { return false }
+    if hasher != nil { hasher = found }
+    range = 0..<file.size
+    slot.set(loaded: slot.total ?? file.size)
+    return true
   }
 
   /// A piece that came through memory.
@@ -235,7 +271,7 @@ extension TransferRun {
     } else if isTakenUp, let part {
       hasher = try await hash(of: part.number, upTo: Int64(range.count), md5: incoming?.md5 != nil)
     }
-    try verifyIncoming()
+    if let hasher { try incoming?.verify(hasher) }
     // What came, which of a ciphertext is more than what it holds.
     slot.set(loaded: decryptor == nil ? Int64(range.count) : slot.total ?? offset)
     guard let part else {
@@ -249,12 +285,12 @@ extension TransferRun {
     try await publish(part, overwrite: overwrite, mode: mode)
     return result(path: path, isTemporary: spec.target == .temporary)
   }
+}
 
-  private func verifyIncoming() throws(TransferError) {
-    guard let hasher, let incoming else { return }
-    let pairs = [
-      ("sha256", incoming.sha256, hasher.sha256Hex), ("md5", incoming.md5, hasher.md5Hex),
-    ]
+extension IncomingContent {
+  /// Compares what is known of the content with the digests of what came.
+  fileprivate func verify(_ hasher: ContentHasher) throws(TransferError) {
+    let pairs = [("sha256", sha256, hasher.sha256Hex), ("md5", md5, hasher.md5Hex)]
     for case (let name, let expected?, let found?) in pairs where expected != found {
       throw TransferError(
         .checksumMismatch,

@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Glibc
 internal import LocalFiles
 internal import LocalStore
 internal import TransferModel
@@ -120,11 +121,12 @@ extension TransferRun {
     if let kept, let old = kept.part, let target = kept.target {
       self.kept = nil
       part = try? PartFile.reopen(old, for: target, within: roots)  // gone: begin anew
-      if kept.content == content.id, kept.isOfThisBoot, target == path {
-        if let part { return try await takeUp(part, content) }
-        if !overwrite, try isInPlace(content, at: path) { return }
+      if kept.content == content.id, target == path {
+        if kept.isOfThisBoot, let part { return try await takeUp(part, content) }
+        if part == nil, !overwrite, try isInPlace(content, at: path) { return }
       }
       part = nil
+      if spec.target == .temporary { unlink(path) }
     }
     let new = try await makePart(of: path, overwrite: overwrite, within: roots, content.id)
     part = new
@@ -144,7 +146,15 @@ extension TransferRun {
     // In somebody else's folder: it must not be forgotten there.
     await remember(awaited: true)
     do throws(TransferError) {
-      return try PartFile.create(for: path, overwrite: overwrite, within: roots, at: inHand.part)
+      let new = try PartFile.create(
+        for: path,
+        overwrite: overwrite,
+        within: roots,
+        at: inHand.part
+      )
+      inHand.inode = try new.inode()
+      await remember(awaited: false)
+      return new
     } catch {
       throw error.during(.prepare)
     }

@@ -315,9 +315,10 @@ actor TransferRun {
   func hash(
     of descriptor: Int32,
     upTo size: Int64,
-    md5: Bool
+    md5: Bool,
+    isNeeded: Bool = false
   ) async throws(TransferError) -> ContentHasher? {
-    guard spec.computesDigest else { return nil }
+    guard spec.computesDigest || isNeeded else { return nil }
     let hasher = ContentHasher(md5: md5)
     var hashed: Int64 = 0
     while hashed < size {
