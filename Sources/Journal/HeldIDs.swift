@@ -13,10 +13,8 @@ struct HeldIDs {
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  /// The word that says an id came, or went.
-  static func word(_ id: String, isGone: Bool) -> UInt64 {
-    StableHash.of(id) & ~1 | (isGone ? 1 : 0)
-  }
+  /// The word that says an id came; with its lowest bit set, that it went.
+  static func word(_ id: String) -> UInt64 { StableHash.of(id) & ~1 }
 
   /// Bytes.
   var size: Int {
@@ -43,7 +41,7 @@ struct HeldIDs {
     let list = HeldIDs(descriptor)
     var words = [UInt64](repeating: 0, count: list.size / 8)
     let count = words.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
-    let wanted = word(id.description, isGone: false)
+    let wanted = word(id.description)
     let last = words.prefix(max(0, count) / 8).last { $0 & ~1 == wanted }
     return last == wanted
   }

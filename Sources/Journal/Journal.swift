@@ -46,14 +46,14 @@ package final class Journal: Sendable {
   /// Changes to one transfer that come before that are merged, so progress may be written often.
   package func write(_ changes: JournalChange...) { queue.add(changes) }
 
-  /// Writes changes down and waits until they are.
+  /// Writes changes down and waits until they are, so that they survive the death of the process.
   ///
   /// A cancelled task waits all the same.
   /// - Returns: whether all are kept; where not, the trouble was told.
   @discardableResult
-  package func write(_ changes: [JournalChange], surviving: JournalDurability) async -> Bool {
+  package func write(_ changes: [JournalChange]) async -> Bool {
     await withCheckedContinuation { continuation in
-      queue.add(changes, syncs: surviving == .power) { continuation.resume(returning: $0) }
+      queue.add(changes) { continuation.resume(returning: $0) }
     }
   }
 
@@ -77,16 +77,6 @@ package final class Journal: Sendable {
     queue.ask { then($0?.find(id) ?? .unknown) }
   }
 
-  /// The rows with some numbers, of those that this process owns, in no order.
-  ///
-  /// `then` is called on the journal's thread, in the order of the calls; it must not block.
-  package func rows(
-    _ numbers: [Int64],
-    then: @escaping @Sendable ([JournalRow]) -> Void
-  ) {
-    queue.ask { then($0?.rows(numbers) ?? []) }
-  }
-
   /// The rows of some ids, of those that this process owns, in no order.
   ///
   /// `then` is called on the journal's thread, in the order of the calls; it must not block.
@@ -96,9 +86,6 @@ package final class Journal: Sendable {
   ) {
     queue.ask { files in then(ids.compactMap { id in files?.row(id) ?? nil }) }
   }
-
-  /// The row of an id, of those that this process owns.
-  package func row(_ id: TransferID) async -> JournalRow? { await ask { $0.row(id) } ?? nil }
 
   /// The row of an id; where there is none, whether another living process of the scope has it.
   ///
@@ -139,12 +126,6 @@ package final class Journal: Sendable {
 
   /// The highest number of a row, 0 without rows: new transfers go on from here.
   package func lastNumber() async -> Int64 { await ask { $0.lastNumber() } ?? 0 }
-
-  /// How many rows are of settled transfers.
-  package func settledCount() async -> Int { await ask { $0.settledCount() } ?? 0 }
-
-  /// Forgets the settled transfers that are not among the latest to have been written.
-  package func prune(keeping kept: Int = 1000) async { _ = await ask { $0.prune(keeping: kept) } }
 
   /// Makes a file for content of a transfer that will name it in its row.
   ///

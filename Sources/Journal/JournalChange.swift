@@ -50,11 +50,3 @@ package enum JournalChange: Sendable, Equatable {
     }
   }
 }
-
-/// What a change must survive before its writer goes on.
-package enum JournalDurability: Sendable, Equatable {
-  /// The death of the process: committed to the write-ahead log.
-  case process
-  /// A power cut: synced to the disk as well.
-  case power
-}

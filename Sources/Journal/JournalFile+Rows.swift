@@ -12,7 +12,7 @@ extension JournalFile {
 
   /// Writes a row, in place of one of the same id.
   func insert(_ row: JournalRow, at now: Int64) throws(SQLiteError) {
-    words.append(HeldIDs.word(row.id.description, isGone: false))
+    words[HeldIDs.word(row.id.description)] = false
     try database.run(
       Self.insertion,
       values: [
@@ -20,8 +20,8 @@ extension JournalFile {
         .blob(row.origin.params.bytes), .text(row.origin.sourceIdentity), .text(row.remote),
         .text(row.direction.rawValue), .text(row.state.rawValue), .integer(Int64(row.attempt)),
         .integer(row.loaded), .optional(row.total), .optional(row.spool),
-        .optional(row.temporary), .optional(row.checkpoint), .optional(row.progress),
-        .optional(row.snapshot), .optional(row.payload), .integer(now), .integer(run),
+        .optional(row.progress), .optional(row.snapshot), .optional(row.payload), .integer(now),
+        .integer(run),
       ]
     )
   }
@@ -46,8 +46,6 @@ extension JournalFile {
     set("total", update.total.map { .optional($0) })
     set("payload", update.payload.map { .optional($0) })
     set("spool", update.spool.map { .optional($0) })
-    set("temporary", update.temporary.map { .optional($0) })
-    set("checkpoint", update.checkpoint.map { .optional($0) })
     set("progress", update.progress.map { .optional($0) })
     set("snapshot", update.snapshot.map { .optional($0) })
     let assignments = columns.map { "\($0) = ?" }.joined(separator: ", ")
@@ -61,7 +59,7 @@ extension JournalFile {
   func delete(_ id: TransferID) throws(SQLiteError) -> Bool {
     try database.run("DELETE FROM transfer WHERE id = ?", .text(id.description))
     guard database.changes > 0 else { return false }
-    words.append(HeldIDs.word(id.description, isGone: true))
+    words[HeldIDs.word(id.description)] = true
     hasLost = true
     return true
   }
@@ -75,20 +73,6 @@ extension JournalFile {
   func delete(batch id: String) throws(SQLiteError) {
     try database.run("DELETE FROM batch WHERE id = ?", .text(id))
     if database.changes > 0 { hasLost = true }
-  }
-
-  /// Deletes the settled rows that come before a time and number.
-  func deleteSettled(before limit: (updated: Int64, number: Int64)) throws(SQLiteError) {
-    let gone = try database.all(
-      """
-      DELETE FROM transfer WHERE \(JournalSchema.settled) AND (updated, number) < (?, ?)
-      RETURNING id
-      """,
-      .integer(limit.updated),
-      .integer(limit.number)
-    ) { HeldIDs.word($0.text(0), isGone: true) }
-    words += gone
-    if !gone.isEmpty { hasLost = true }
   }
 }
 
@@ -117,12 +101,6 @@ extension JournalFile {
   /// The row of an id.
   func row(_ id: TransferID) throws(SQLiteError) -> JournalRow? {
     try database.first("\(Self.selection) WHERE id = ?", .text(id.description)) { row($0) } ?? nil
-  }
-
-  /// The rows with a number, which is another process's too where there are several.
-  func rows(number: Int64) throws(SQLiteError) -> [JournalRow] {
-    try database.all("\(Self.selection) WHERE number = ?", .integer(number)) { row($0) }
-      .compactMap { $0 }
   }
 
   /// The first rows behind a place, in their order; of one state where it is given.
@@ -161,28 +139,6 @@ extension JournalFile {
     try database.first("SELECT max(number) FROM transfer") { $0.optionalInteger(0) } ?? nil
   }
 
-  /// How many rows are settled.
-  func settledCount() throws(SQLiteError) -> Int {
-    Int(
-      try database.first("SELECT count(*) FROM transfer WHERE \(JournalSchema.settled)") {
-        $0.integer(0)
-      } ?? 0
-    )
-  }
-
-  /// Times and numbers of the latest settled rows.
-  func latestSettled(
-    _ count: Int
-  ) throws(SQLiteError) -> [(updated: Int64, number: Int64)] {
-    try database.all(
-      """
-      SELECT updated, number FROM transfer WHERE \(JournalSchema.settled)
-      ORDER BY updated DESC, number DESC LIMIT ?
-      """,
-      .integer(Int64(count))
-    ) { ($0.integer(0), $0.integer(1)) }
-  }
-
   /// The last components of the spool files that rows name.
   func spools() throws(SQLiteError) -> Set<String> {
     Set(
@@ -198,7 +154,7 @@ extension JournalFile {
       let direction = TransferDirection(rawValue: row.text(6)),
       var state = TransferState(rawValue: row.text(7))
     else { return nil }
-    if !state.isSettled, row.integer(18) != run { state = .interrupted }
+    if !state.isSettled, row.integer(16) != run { state = .interrupted }
     var result = JournalRow(
       id: id,
       number: row.integer(1),
@@ -213,14 +169,12 @@ extension JournalFile {
       attempt: Int(row.integer(8)),
       loaded: row.integer(9),
       total: row.optionalInteger(10),
-      payload: row.optionalBlob(16),
-      spool: row.optionalText(11),
-      temporary: row.optionalText(12)
+      payload: row.optionalBlob(14),
+      spool: row.optionalText(11)
     )
-    result.checkpoint = row.optionalBlob(13)
-    result.progress = row.optionalBlob(14)
-    result.snapshot = row.optionalBlob(15)
-    result.updatedMs = row.integer(17)
+    result.progress = row.optionalBlob(12)
+    result.snapshot = row.optionalBlob(13)
+    result.updatedMs = row.integer(15)
     return result
   }
 }

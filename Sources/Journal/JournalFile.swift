@@ -10,9 +10,8 @@ final class JournalFile {
   let run: Int64
   let database: Database
   private(set) var isInTransaction = false
-  private var isFull = false
-  /// What the open transaction does to the list of ids.
-  var words: [UInt64] = []
+  /// What the open transaction does to the list of ids: their words, and whether they are gone.
+  var words: [UInt64: Bool] = [:]
   /// Whether rows left since the last look at `isEmpty`.
   var hasLost = false
 
@@ -90,25 +89,22 @@ final class JournalFile {
 // MARK: - Transactions
 
 extension JournalFile {
-  /// Begins a transaction, unless one is open; its commit waits for the disk where `syncs` is true.
-  func begin(syncs: Bool) throws(SQLiteError) {
+  /// Begins a transaction, unless one is open.
+  func begin() throws(SQLiteError) {
     guard !isInTransaction else { return }
-    if syncs != isFull {
-      try database.execute("PRAGMA synchronous = \(syncs ? "FULL" : "NORMAL")")
-      isFull = syncs
-    }
     try database.run("BEGIN")
     isInTransaction = true
   }
 
-  /// Commits, if a transaction is open; the list of ids comes first, so that nothing committed
-  /// is missing from it.
+  /// Commits, if a transaction is open; ids are listed before and taken off the list after, so that
+  /// nothing committed is missing from it.
   func commit() throws(SQLiteError) {
     guard isInTransaction else { return }
-    claim.heldIDs.append(words)
+    claim.heldIDs.append(words.compactMap { $0.value ? nil : $0.key })
     try database.run("COMMIT")
     isInTransaction = false
-    words = []
+    claim.heldIDs.append(words.compactMap { $0.value ? $0.key | 1 : nil })
+    words = [:]
     if claim.heldIDs.size > HeldIDs.limit { try listIDs() }
   }
 
@@ -117,14 +113,12 @@ extension JournalFile {
     // Where this fails, SQLite has rolled back by itself.
     if !database.isAutocommit { try? database.run("ROLLBACK") }
     isInTransaction = false
-    words = []
+    words = [:]
   }
 
   /// Writes the list of ids in the lock file anew.
   func listIDs() throws(SQLiteError) {
-    let words = try database.all("SELECT id FROM transfer") {
-      HeldIDs.word($0.text(0), isGone: false)
-    }
+    let words = try database.all("SELECT id FROM transfer") { HeldIDs.word($0.text(0)) }
     claim.heldIDs.replace(words)
   }
 }

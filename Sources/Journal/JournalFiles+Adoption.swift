@@ -73,7 +73,7 @@ extension JournalFiles {
       for other in files {
         guard let row = try other.row(id) else { continue }
         let older = row.updatedMs < updated ? other : file
-        try older.begin(syncs: false)
+        try older.begin()
         try older.delete(id)
       }
     }

@@ -13,18 +13,6 @@ extension JournalFiles {
     return found ?? nil
   }
 
-  /// The rows with some numbers.
-  func rows(_ numbers: [Int64]) -> [JournalRow] {
-    var rows: [JournalRow] = []
-    _ = attempt { () throws(SQLiteError) -> Void in
-      rows = []
-      for file in self.files {
-        for number in numbers { rows += try file.rows(number: number) }
-      }
-    }
-    return rows
-  }
-
   /// The rows behind a place, of all files in one order.
   func page(after cursor: JournalCursor, limit: Int, state: TransferState?) -> JournalPage {
     var rows: [JournalRow] = []
@@ -60,15 +48,6 @@ extension JournalFiles {
       var last: Int64 = 0
       for file in self.files { last = max(last, try file.lastNumber() ?? 0) }
       return last
-    } ?? 0
-  }
-
-  /// How many rows are settled.
-  func settledCount() -> Int {
-    attempt { () throws(SQLiteError) in
-      var count = 0
-      for file in self.files { count += try file.settledCount() }
-      return count
     } ?? 0
   }
 }

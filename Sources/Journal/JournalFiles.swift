@@ -24,32 +24,13 @@ final class JournalFiles {
   }
 
   /// Writes changes in one transaction of each file they touch; false where they are not kept.
-  ///
-  /// Where `syncs` is true they survive a power cut.
-  func write(_ changes: [JournalChange], syncs: Bool) -> Bool {
+  func write(_ changes: [JournalChange]) -> Bool {
     attempt { () throws(SQLiteError) in
       guard self.canTake(changes) else { return false }
-      try self.apply(changes, syncs: syncs)
+      try self.apply(changes)
       self.dropEmptyFiles()
       return true
     } ?? false
-  }
-
-  /// Deletes the settled rows of all files but for the latest.
-  func prune(keeping kept: Int) {
-    _ = attempt { () throws(SQLiteError) -> Void in
-      var latest: [(updated: Int64, number: Int64)] = []
-      for file in self.files { latest += try file.latestSettled(kept + 1) }
-      guard latest.count > kept else { return }
-      latest.sort { $0 > $1 }
-      let limit = kept == 0 ? (updated: Int64.max, number: Int64.max) : latest[kept - 1]
-      for file in self.files {
-        try file.begin(syncs: false)
-        try file.deleteSettled(before: limit)
-      }
-      for file in self.files { try file.commit() }
-      self.dropEmptyFiles()
-    }
   }
 
   /// Runs statements; what fails is undone and told.
@@ -120,38 +101,38 @@ extension JournalFiles {
     }
   }
 
-  private func apply(_ changes: [JournalChange], syncs: Bool) throws(SQLiteError) {
+  private func apply(_ changes: [JournalChange]) throws(SQLiteError) {
     guard !changes.isEmpty else { return }
     let now = Clock.milliseconds()
     for change in changes {
       switch change {
       case .add(let row):
         for file in files.dropFirst() {
-          try file.begin(syncs: syncs)
+          try file.begin()
           try file.delete(row.id)
         }
-        try files[0].begin(syncs: syncs)
+        try files[0].begin()
         try files[0].insert(row, at: now)
       case .update(let id, let update):
         for file in files {
-          try file.begin(syncs: syncs)
+          try file.begin()
           if try file.update(id, update, at: now) { break }
         }
       case .forget(let id):
         for file in files {
-          try file.begin(syncs: syncs)
+          try file.begin()
           try file.delete(id)
         }
       case .keepBatch(let id, let record):
         for file in files.dropFirst() {
-          try file.begin(syncs: syncs)
+          try file.begin()
           try file.delete(batch: id)
         }
-        try files[0].begin(syncs: syncs)
+        try files[0].begin()
         try files[0].keep(batch: id, record)
       case .forgetBatch(let id):
         for file in files {
-          try file.begin(syncs: syncs)
+          try file.begin()
           try file.delete(batch: id)
         }
       }

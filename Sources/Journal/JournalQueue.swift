@@ -16,7 +16,6 @@ final class JournalQueue: Sendable {
   /// What is done together.
   struct Batch {
     var changes: [JournalChange] = []
-    var syncs = false
     var waiters: [Waiter] = []
     var questions: [Question] = []
 
@@ -40,7 +39,7 @@ final class JournalQueue: Sendable {
   private static let longestWait = DispatchTimeInterval.milliseconds(5)
 
   /// Adds changes; the waiter is told in any case.
-  func add(_ changes: [JournalChange], syncs: Bool = false, waiter: Waiter? = nil) {
+  func add(_ changes: [JournalChange], waiter: Waiter? = nil) {
     let isTaken = change { batch, places in
       for change in changes {
         if let place = places[change.subject] {
@@ -50,7 +49,6 @@ final class JournalQueue: Sendable {
           batch.changes.append(change)
         }
       }
-      batch.syncs = batch.syncs || syncs
       if let waiter { batch.waiters.append(waiter) }
     }
     // From elsewhere: the caller may hold what the waiter needs.

@@ -22,10 +22,6 @@ package struct JournalRow: Sendable, Equatable {
   package var payload: [UInt8]?
   /// The path of the spooled content of an upload.
   package var spool: String?
-  /// The path of a temporary file that is removed with the transfer.
-  package var temporary: String?
-  /// What the backend needs to go on, opaque here.
-  package var checkpoint: [UInt8]?
   /// What the engine needs to go on, opaque here.
   package var progress: [UInt8]?
   /// How it ended, opaque here.
@@ -45,8 +41,7 @@ package struct JournalRow: Sendable, Equatable {
     loaded: Int64 = 0,
     total: Int64? = nil,
     payload: [UInt8]? = nil,
-    spool: String? = nil,
-    temporary: String? = nil
+    spool: String? = nil
   ) {
     self.id = id
     self.number = number
@@ -59,7 +54,6 @@ package struct JournalRow: Sendable, Equatable {
     self.total = total
     self.payload = payload
     self.spool = spool
-    self.temporary = temporary
   }
 }
 
@@ -72,8 +66,6 @@ extension JournalRow {
     total = update.total ?? total
     payload = update.payload ?? payload
     spool = update.spool ?? spool
-    temporary = update.temporary ?? temporary
-    checkpoint = update.checkpoint ?? checkpoint
     progress = update.progress ?? progress
     snapshot = update.snapshot ?? snapshot
   }

@@ -8,8 +8,7 @@ enum JournalSchema {
   /// The columns of a row, in the order `JournalFile` reads and binds them.
   static let columns = [
     "id", "number", "method", "params", "identity", "remote", "direction", "state", "attempt",
-    "loaded", "total", "spool", "temporary", "checkpoint", "progress", "snapshot", "payload",
-    "updated", "run",
+    "loaded", "total", "spool", "progress", "snapshot", "payload", "updated", "run",
   ]
 
   /// States in which nothing more happens; not as a list, for which SQLite would make a table at
@@ -49,16 +48,15 @@ enum JournalSchema {
       id TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NULL, method TEXT NOT NULL,
       params BLOB NOT NULL, identity TEXT NOT NULL, remote TEXT NOT NULL,
       direction TEXT NOT NULL, state TEXT NOT NULL, attempt INTEGER NOT NULL,
-      loaded INTEGER NOT NULL, total INTEGER, spool TEXT, temporary TEXT, checkpoint BLOB,
-      progress BLOB, snapshot BLOB, payload BLOB, updated INTEGER NOT NULL,
-      run INTEGER NOT NULL);
+      loaded INTEGER NOT NULL, total INTEGER, spool TEXT, progress BLOB,
+      snapshot BLOB, payload BLOB, updated INTEGER NOT NULL, run INTEGER NOT NULL);
     CREATE INDEX transfer_order ON transfer (number);
-    CREATE INDEX transfer_settled ON transfer (updated, number) WHERE \(settled);
     PRAGMA user_version = \(version);
     COMMIT;
     """ + batches
 
-  /// What files of earlier versions lack: nothing but this was added, so they are read as they are.
+  /// What files of earlier versions lack: nothing but this was added, and what they have beyond is
+  /// empty, so they are read as they are.
   static let batches = """
     CREATE TABLE IF NOT EXISTS batch (
       id TEXT PRIMARY KEY NOT NULL, record BLOB NOT NULL) WITHOUT ROWID;

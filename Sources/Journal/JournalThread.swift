@@ -43,7 +43,7 @@ final class JournalThread: Sendable {
     let files = JournalFiles(folder: folder, tell: tell)
     files.adopt()
     while let batch = queue.next() {
-      let isKept = files.write(batch.changes, syncs: batch.syncs)
+      let isKept = files.write(batch.changes)
       for waiter in batch.waiters { waiter(isKept) }
       for question in batch.questions { question(files) }
     }

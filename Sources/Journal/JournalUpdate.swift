@@ -14,10 +14,6 @@ package struct JournalUpdate: Sendable, Equatable {
   package var payload: [UInt8]??
   /// The path of spooled content.
   package var spool: String??
-  /// The path of a temporary file.
-  package var temporary: String??
-  /// Opaque: what the backend needs.
-  package var checkpoint: [UInt8]??
   /// Opaque: what the engine needs.
   package var progress: [UInt8]??
   /// Opaque: how it ended.
@@ -25,16 +21,6 @@ package struct JournalUpdate: Sendable, Equatable {
 
   /// An update of nothing; the columns are set on the value.
   package init() {}
-
-  /// The end of a transfer: its state and snapshot; what it took to go on is dropped.
-  package static func settled(_ state: TransferState, snapshot: [UInt8]) -> JournalUpdate {
-    var update = JournalUpdate()
-    update.state = state
-    update.snapshot = snapshot
-    update.checkpoint = .some(nil)
-    update.progress = .some(nil)
-    return update
-  }
 
   /// Lays a later update over this one.
   mutating func merge(_ later: JournalUpdate) {
@@ -44,8 +30,6 @@ package struct JournalUpdate: Sendable, Equatable {
     total = later.total ?? total
     payload = later.payload ?? payload
     spool = later.spool ?? spool
-    temporary = later.temporary ?? temporary
-    checkpoint = later.checkpoint ?? checkpoint
     progress = later.progress ?? progress
     snapshot = later.snapshot ?? snapshot
   }

@@ -28,34 +28,12 @@ package final class SpoolFile: Sendable {
     }
   }
 
-  /// Opens one that a row names.
-  ///
-  /// - Throws: `ERR_FILE_NOT_FOUND` where it is gone, `ERR_INVALID_FILE_OBJECT` where it is no
-  ///   regular file.
-  package static func reopen(_ path: String) throws(TransferError) -> SpoolFile {
-    while true {
-      let number = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
-      let code = errno
-      if number >= 0 {
-        let file = SpoolFile(path: path, number: number)
-        guard try file.status().st_mode & S_IFMT == S_IFREG else {
-          throw .fromErrno(ENXIO, doing: "open", path: path)
-        }
-        return file
-      }
-      if code != EINTR { throw .fromErrno(code, doing: "open", path: path) }
-    }
-  }
-
   private init(path: String, number: Int32) {
     self.path = path
     self.number = number
   }
 
   deinit { close(number) }
-
-  /// The bytes it has.
-  package func size() throws(TransferError) -> Int64 { Int64(try status().st_size) }
 
   /// Writes all bytes at an offset.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
@@ -78,24 +56,11 @@ package final class SpoolFile: Sendable {
     }
   }
 
-  /// Brings what was written to the disk (fdatasync); after an error, begin a new file.
-  package func sync() throws(TransferError) {
-    guard fdatasync(number) == 0 else { throw .fromErrno(errno, doing: "write to", path: path) }
-  }
-
   /// Removes the file; the descriptor goes on to work.
   package func remove() { unlink(path) }
 
   /// Removes a file that is not open, where it is still there.
   package static func remove(_ path: String) { unlink(path) }
-
-  private func status() throws(TransferError) -> stat {
-    var status = stat()
-    guard fstat(number, &status) == 0 else {
-      throw .fromErrno(errno, doing: "look at", path: path)
-    }
-    return status
-  }
 }
 
 /// Names for files that only this program makes.

@@ -25,8 +25,8 @@ struct ParkedTransfers {
 
   private struct Queue {
     var entries: [TransferID: Entry] = [:]
-    /// Numbers in the order of their turns; those of entries that are gone are skipped.
-    var turns = Line<Int64>()
+    /// In the order of their turns; those that are gone are skipped.
+    var turns = Line<TransferID>()
     var isLoading = false
   }
 
@@ -45,17 +45,17 @@ struct ParkedTransfers {
     return nil
   }
 
-  /// The numbers of all, or of one remote's or batch's, in no order.
-  func numbers(on remote: String? = nil, batch: String? = nil) -> [Int64] {
+  /// All, or those of one remote or batch, in no order.
+  func all(on remote: String? = nil, batch: String? = nil) -> [(number: Int64, id: TransferID)] {
     queues.filter { lane, _ in
       (remote == nil || lane.remote == remote) && (batch == nil || lane.batch == batch)
     }
-    .flatMap { $0.value.entries.values.map(\.number) }
+    .flatMap { $0.value.entries.map { ($0.value.number, $0.key) } }
   }
 
   mutating func append(_ id: TransferID, _ entry: Entry, to lane: Lane) {
     queues[lane, default: Queue()].entries[id] = entry
-    queues[lane]?.turns.append(entry.number)
+    queues[lane]?.turns.append(id)
   }
 
   /// Takes a transfer out; nil where none with this id and number is parked.
@@ -73,15 +73,13 @@ struct ParkedTransfers {
     }
   }
 
-  /// The numbers whose turn is next, at most `limit`; none while those of the turn before load.
-  mutating func startLoading(_ lane: Lane, limit: Int) -> [Int64] {
+  /// Those whose turn is next, at most `limit`; none while those of the turn before load.
+  mutating func startLoading(_ lane: Lane, limit: Int) -> [TransferID] {
     guard let queue = queues[lane], !queue.isLoading, !queue.entries.isEmpty else { return [] }
     queues[lane]?.isLoading = true
-    var numbers: [Int64] = []
-    while numbers.count < limit, let number = queues[lane]?.turns.popFirst() {
-      numbers.append(number)
-    }
-    return numbers
+    var ids: [TransferID] = []
+    while ids.count < limit, let id = queues[lane]?.turns.popFirst() { ids.append(id) }
+    return ids
   }
 
   mutating func endLoading(_ lane: Lane) {
@@ -98,11 +96,11 @@ struct ParkedTransfers {
       .sorted { $0.1.number < $1.1.number }
   }
 
-  /// Takes out those with these numbers that are still here.
-  mutating func removeAll(_ numbers: Set<Int64>) -> [(id: TransferID, Entry, Lane)] {
+  /// Takes out those of some that are still here.
+  mutating func removeAll(_ ids: Set<TransferID>) -> [(id: TransferID, Entry, Lane)] {
     var removed: [(id: TransferID, Entry, Lane)] = []
     for (lane, queue) in queues {
-      for (id, entry) in queue.entries where numbers.contains(entry.number) {
+      for (id, entry) in queue.entries where ids.contains(id) {
         removed.append((id, entry, lane))
         queues[lane]?.entries[id] = nil
       }

@@ -100,7 +100,7 @@ extension TransferEngine {
     guard isKnown else { return }
     var update = JournalUpdate()
     update.snapshot = SnapshotCodec.encode(.init(result: .shared(shared)))
-    await journal.write([.update(id, update)], surviving: .process)
+    await journal.write([.update(id, update)])
   }
 
   /// What is known of transfers, wherever they are kept; those that are gone are left out.

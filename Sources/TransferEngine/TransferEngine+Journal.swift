@@ -42,7 +42,8 @@ extension TransferEngine {
     _ state: inout EngineState
   ) {
     // A remote that this configuration lacks may be there again in the next one.
-    guard state.records[row.id] == nil, !state.shelf.contains(row.id),
+    guard state.records[row.id] == nil, state.parked.number(of: row.id) == nil,
+      !state.shelf.contains(row.id),
       (try? remotes.limits(of: row.remote)) != nil
     else { return }
     guard var record = record(of: row) else {
@@ -325,7 +326,7 @@ extension TransferEngine {
     var update = JournalUpdate()
     update.progress = runState.encoded
     if awaited {
-      await journal.write([.update(id, update)], surviving: .process)
+      await journal.write([.update(id, update)])
     } else {
       journal.write(.update(id, update))
     }

@@ -45,10 +45,10 @@ extension TransferEngine {
   func loadNext(_ state: inout EngineState) {
     for lane in state.parked.counts.keys
     where state.queue.count(lane.size, on: lane.remote, batch: lane.batch) < Self.nearLimit / 2 {
-      let numbers = state.parked.startLoading(lane, limit: Self.nearLimit)
-      if numbers.isEmpty { continue }
-      journal.rows(numbers) { [self] rows in
-        enter(numbers, rows) { state in
+      let ids = state.parked.startLoading(lane, limit: Self.nearLimit)
+      if ids.isEmpty { continue }
+      journal.rows(ids: ids) { [self] rows in
+        enter(ids, rows) { state in
           state.parked.endLoading(lane)
           admit(&state)
         }
@@ -62,9 +62,9 @@ extension TransferEngine {
   /// Not to be called on the journal's thread.
   package func load(_ id: TransferID) {
     let isDone = DispatchSemaphore(value: 0)
-    if let number = state.withLock({ $0.parked.number(of: id) }) {
-      journal.rows([number]) { [self] rows in
-        enter([number], rows) { _ in }
+    if state.withLock({ $0.parked.number(of: id) != nil }) {
+      journal.rows(ids: [id]) { [self] rows in
+        enter([id], rows) { _ in }
         isDone.signal()
       }
     } else if state.withLock({ $0.shelf.contains(id) }) {
@@ -132,36 +132,16 @@ extension TransferEngine {
     return found.withLock { $0 }.compactMap { row in snapshot(of: row).map { (row.id, $0) } }
   }
 
-  /// What the journal says of parked transfers, as snapshots with their numbers.
-  ///
-  /// Blocks the calling thread while the journal reads.
-  func snapshots(ofParked numbers: [Int64]) -> [(number: Int64, TransferSnapshot)] {
-    if numbers.isEmpty { return [] }
-    let found = Mutex<[JournalRow]>([])
-    let isDone = DispatchSemaphore(value: 0)
-    // Both outlive the call: it waits for them.
-    withExtendedLifetime(found) {
-      journal.rows(numbers) { rows in
-        found.withLock { $0 = rows }
-        isDone.signal()
-      }
-      isDone.wait()
-    }
-    return found.withLock { $0 }.compactMap { row in
-      snapshot(of: row).map { (row.number, $0) }
-    }
-  }
-
   /// Enters transfers that were loaded; one whose row is gone has failed.
   private func enter(
-    _ numbers: [Int64],
+    _ ids: [TransferID],
     _ rows: [JournalRow],
     _ then: (inout EngineState) -> Void
   ) {
     let records = rows.compactMap { record(of: $0) }
     state.withLock { state in
       for record in records { enter(record, &state) }
-      let missing = Set(numbers).subtracting(records.map(\.number))
+      let missing = Set(ids).subtracting(records.map(\.spec.id))
       if !missing.isEmpty { lose(missing, &state) }
       then(&state)
     }
@@ -181,12 +161,12 @@ extension TransferEngine {
   }
 
   /// Tells the end of transfers that the journal has lost, with what they were to do.
-  private func lose(_ numbers: Set<Int64>, _ state: inout EngineState) {
+  private func lose(_ ids: Set<TransferID>, _ state: inout EngineState) {
     let error = TransferError(
       .unknown,
       "The journal in stateDir was damaged or removed while the transfer was queued; send it again."
     )
-    for (id, entry, lane) in state.parked.removeAll(numbers) {
+    for (id, entry, lane) in state.parked.removeAll(ids) {
       end(id, entry, lane, .failed(error), &state)
     }
   }

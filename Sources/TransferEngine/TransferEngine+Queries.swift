@@ -87,8 +87,8 @@ extension TransferEngine {
         field: "/next"
       )
     }
-    let (page, parked, shelved, hasMore) = state.withLock { state in
-      var places: [(number: Int64, id: TransferID?)] = []
+    let (page, kept, hasMore) = state.withLock { state in
+      var places: [(number: Int64, id: TransferID)] = []
       for record in state.records.all
       where record.number > after && (wanted == nil || record.machine.visible == wanted)
         && (remote == nil || record.spec.remote == remote)
@@ -97,34 +97,29 @@ extension TransferEngine {
         places.append((record.number, record.spec.id))
       }
       if wanted == nil || wanted == .queued {
-        places += state.parked.numbers(on: remote, batch: batch).filter { $0 > after }
-          .map { ($0, nil) }
+        places += state.parked.all(on: remote, batch: batch).filter { $0.number > after }
       }
       places += state.shelf.all { entry in
         entry.number > after && (wanted == nil || entry.state == wanted)
           && (remote == nil || entry.remote == remote)
           && (batch == nil || entry.file.batch == batch)
-      }.map { ($0.number, $0.id) }
+      }
       places.sort { $0.number < $1.number }
-      let page = places.prefix(limit)
-      let snapshots = page.compactMap { place in
-        place.id.flatMap { state.records.snapshot(of: $0) }.map { (place.number, $0) }
+      var page: [(Int64, TransferSnapshot)] = []
+      var kept: [TransferID: Int64] = [:]
+      for (number, id) in places.prefix(limit) {
+        if let snapshot = state.records.snapshot(of: id) {
+          page.append((number, snapshot))
+        } else {
+          kept[id] = number
+        }
       }
-      return (
-        snapshots, page.filter { $0.id == nil }.map(\.number),
-        page.filter { place in place.id.map { state.shelf.contains($0) } ?? false },
-        places.count > page.count
-      )
+      return (page, kept, places.count > limit)
     }
-    let numbers = Dictionary(
-      uniqueKeysWithValues: shelved.compactMap { place in
-        place.id.map { ($0, place.number) }
-      }
-    )
-    let kept = snapshots(ofKept: Array(numbers.keys)).compactMap { id, snapshot in
-      numbers[id].map { ($0, snapshot) }
+    let others = snapshots(ofKept: Array(kept.keys)).compactMap { id, snapshot in
+      kept[id].map { ($0, snapshot) }
     }
-    let transfers = (page + snapshots(ofParked: parked) + kept).sorted { $0.0 < $1.0 }
+    let transfers = (page + others).sorted { $0.0 < $1.0 }
     return TransferPage(
       transfers: transfers.map(\.1),
       numbers: transfers.map(\.0),

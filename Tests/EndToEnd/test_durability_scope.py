@@ -114,6 +114,31 @@ def test_a_request_waits_and_gets_what_the_dying_process_had_done(spawn: Spawn) 
     assert state_of(other, "t") == "succeeded"
 
 
+def test_what_is_adopted_beside_a_long_queue_is_told_once(spawn: Spawn) -> None:
+    owner, other = keyed(spawn, "k"), keyed(spawn, "k")
+    write_file(owner.work / "source.bin", 100_000)
+    everything(other)  # it knows that there was nothing when it started
+    names = []
+    for ferry, name in ((owner, "owner"), (other, "other")):
+        ferry.call("limits/set", uploadRate=1)
+        for number in range(150):
+            names.append(f"{name}-{number}")
+            put = {"ref": names[-1], "path": "source.bin", "transferId": names[-1]}
+            ferry.call("object/put", detach=True, **put)
+    request = other.start("object/put", ref="owner-99", path="source.bin", transferId="owner-99")
+    assert agree_on(other, "owner-99") == "queued"
+    owner.kill()
+    while (found := everything(other))[-1]["state"] != "interrupted":
+        assert found[-1]["transferId"] in ("other-149", "owner-99")
+    assert sorted(t["transferId"] for t in found) == sorted(names)
+    interrupted = [t["transferId"] for t in found if t["state"] == "interrupted"]
+    assert sorted(interrupted) == sorted(f"owner-{n}" for n in range(150) if n != 99)
+    other.call("limits/set", uploadRate=None)
+    other.result(request)
+    for number in range(150):
+        other.event("uploaded", transferId=f"other-{number}")
+
+
 def test_another_request_of_a_dying_process_s_id_is_refused_and_its_transfer_kept(
     spawn: Spawn,
 ) -> None:

@@ -16,9 +16,7 @@ import TransferModel
     for (number, journal) in journals.enumerated() {
       #expect(
         await journal.write(
-          [.add(row("of \(number)", Int64(number))), .add(row("also of \(number)", 9))],
-          surviving: .process
-        )
+          [.add(row("of \(number)", Int64(number))), .add(row("also of \(number)", 9))])
       )
       journal.write(.forget(.named("also of \(number)")))
       #expect(await journal.row(.named("also of \(number)")) == nil)
@@ -45,7 +43,7 @@ import TransferModel
 
     // Changes reach a row in whichever file it is; new rows need no file of their own.
     for number in 0..<3 { journal.write(.update(.named("of \(number)"), loaded(5))) }
-    await journal.write([.add(row("new", 3))], surviving: .process)
+    await journal.write([.add(row("new", 3))])
     #expect(await journal.page(limit: 9).rows.map(\.loaded) == [5, 5, 5, 0])
     #expect(state.names("dead", ending: ".db") == files)
 
@@ -62,7 +60,7 @@ import TransferModel
   @Test func `processes one after another leave one file`() async {
     for number in 0..<5 {
       let journal = state.journal()
-      await journal.write([.add(row("\(number)", Int64(number)))], surviving: .process)
+      await journal.write([.add(row("\(number)", Int64(number)))])
       await journal.close()
     }
     #expect(state.names().map { $0.split(separator: ".").last } == ["db", "lock"])
@@ -77,7 +75,7 @@ import TransferModel
     ]
     let journals = keys.map { state.journal($0) }
     for (number, journal) in journals.enumerated() {
-      await journal.write([.add(row("\(number)"))], surviving: .process)
+      await journal.write([.add(row("\(number)"))])
     }
     for journal in journals { await journal.close() }
     for (number, key) in keys.enumerated() {
@@ -93,8 +91,8 @@ import TransferModel
     async throws
   {
     let living = state.journal()
-    await living.write([.add(row("held")), .add(row("gone"))], surviving: .process)
-    await living.write([.forget(.named("gone"))], surviving: .process)
+    await living.write([.add(row("held")), .add(row("gone"))])
+    await living.write([.forget(.named("gone"))])
     let journal = state.journal()
     #expect(await journal.page(limit: 9) == JournalPage())
     // Not to be answered at once would take a minute.
@@ -114,9 +112,7 @@ import TransferModel
     }
     #expect(row.state == .interrupted)
     await journal.write(
-      [.update(.named("held"), .settled(.succeeded, snapshot: []))],
-      surviving: .process
-    )
+      [.update(.named("held"), .settled(.succeeded, snapshot: []))])
     #expect(await journal.row(.named("held"))?.state == .succeeded)
     await journal.close()
     #expect(state.names(ending: ".db").count == 1)
@@ -126,7 +122,7 @@ import TransferModel
     async throws
   {
     let first = state.journal()
-    await first.write([.add(row("a"))], surviving: .process)
+    await first.write([.add(row("a"))])
     await first.close()
     let path = "\(state.folder())/\(try #require(state.names(ending: ".db").first))"
     let journal: Journal
@@ -149,12 +145,12 @@ import TransferModel
   @Test func `of an id in two files the row that was written last counts`() async throws {
     let journals = [state.journal("two"), state.journal("two")]
     for journal in journals {
-      await journal.write([.add(row("same")), .add(row("other", 2))], surviving: .process)
+      await journal.write([.add(row("same")), .add(row("other", 2))])
       // Not in the same millisecond.
       let now = Clock.milliseconds()
       while Clock.milliseconds() == now {}
     }
-    await journals[0].write([.update(.named("same"), loaded(7))], surviving: .process)
+    await journals[0].write([.update(.named("same"), loaded(7))])
     for journal in journals { await journal.close() }
     let journal = state.journal("two")
     let rows = await journal.page(limit: 9).rows
@@ -185,13 +181,13 @@ import TransferModel
 
   @Test func `a long list of ids is written anew and stays true`() async throws {
     let journal = state.journal()
-    await journal.write([.add(row("first"))], surviving: .process)
+    await journal.write([.add(row("first"))])
     let lock = "\(state.folder())/\(try #require(state.names(ending: ".lock").first))"
     let handle = try #require(FileHandle(forWritingAtPath: lock))
     try handle.truncate(atOffset: UInt64(HeldIDs.limit))
     try handle.close()
-    await journal.write([.add(row("last")), .add(row("gone"))], surviving: .process)
-    await journal.write([.forget(.named("gone"))], surviving: .process)
+    await journal.write([.add(row("last")), .add(row("gone"))])
+    await journal.write([.forget(.named("gone"))])
     for (id, isHeld) in [("first", true), ("last", true), ("gone", false), ("no", false)] {
       #expect(HeldIDs.contains(.named(id), in: lock) == isHeld, "\(id)")
     }
@@ -199,9 +195,60 @@ import TransferModel
     await journal.close()
   }
 
+  @Test func `a file that has columns of an earlier version is read and written`() async throws {
+    var old = state.journal()
+    await old.write([.add(row("a"))])
+    await old.close()
+    let path = "\(state.folder())/\(try #require(state.names(ending: ".db").first))"
+    try Database(path: path).execute(
+      "ALTER TABLE transfer ADD COLUMN temporary TEXT; ALTER TABLE transfer ADD COLUMN checkpoint BLOB"
+    )
+    old = state.journal()
+    await old.write([.update(.named("a"), loaded(7)), .add(row("b", 2))])
+    #expect(await old.page(limit: 9).rows.map(\.loaded) == [7, 0])
+    await old.close()
+    #expect(state.told == [])
+  }
+
+  @Test func `an id is held until its removal is committed`() throws {
+    try StateFolder.make(state.folder())
+    let claim = try JournalClaim.make(in: state.folder())
+    let file = try JournalFile.create(claim, run: 1)
+    func write(_ body: () throws -> Void) throws -> Bool {
+      try file.begin()
+      try body()
+      try file.commit()
+      return HeldIDs.contains(.named("a"), in: claim.lockPath)
+    }
+    #expect(try write { try file.insert(row("a"), at: 1) })
+    // What is checked at the commit makes it fail.
+    try file.database.execute(
+      """
+      PRAGMA foreign_keys = ON;
+      CREATE TABLE late (id TEXT REFERENCES batch (id) DEFERRABLE INITIALLY DEFERRED);
+      """
+    )
+    #expect(throws: SQLiteError.self) {
+      try write {
+        try file.delete(.named("a"))
+        try file.database.run("INSERT INTO late VALUES ('no batch')")
+      }
+    }
+    file.rollBack()
+    #expect(try file.row(.named("a")) != nil)
+    #expect(HeldIDs.contains(.named("a"), in: claim.lockPath))
+    let isHeld = try write {
+      try file.delete(.named("a"))
+      try file.insert(row("a"), at: 2)
+    }
+    #expect(isHeld)
+    #expect(try !write { try file.delete(.named("a")) })
+    claim.removeAll()
+  }
+
   @Test func `folders and files are for their user alone`() async throws {
     let journal = state.journal()
-    await journal.write([.add(row("a"))], surviving: .process)
+    await journal.write([.add(row("a"))])
     _ = try await journal.makeSpool()
     for case let name as String in try #require(FileManager.default.enumerator(atPath: state.path))
     {

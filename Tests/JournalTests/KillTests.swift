@@ -30,15 +30,15 @@ import TransferModel
 
   private func work(on number: Int64, in journal: Journal) async {
     let id = TransferID.named("\(number)")
-    await journal.write([.add(row("\(number)", number))], surviving: .process)
+    await journal.write([.add(row("\(number)", number))])
     Self.say("added \(number)")
     for bytes in 0..<5 { journal.write(.update(id, loaded(Int64(bytes)))) }
     let end = JournalUpdate.settled(.succeeded, snapshot: [UInt8](repeating: 1, count: 400))
-    await journal.write([.update(id, end)], surviving: number % 50 == 0 ? .power : .process)
+    await journal.write([.update(id, end)])
     Self.say("settled \(number)")
     guard number % 3 == 0 else { return }
     Self.say("forgets \(number)")
-    await journal.write([.forget(id)], surviving: .process)
+    await journal.write([.forget(id)])
     Self.say("forgot \(number)")
   }
 

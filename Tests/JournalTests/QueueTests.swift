@@ -42,12 +42,10 @@ import TransferModel
   @Test func `what is awaited is taken at once, with what came before it`() {
     let queue = JournalQueue()
     queue.add([.add(row("a"))])
-    queue.add([.forget(.named("b"))], syncs: true) { _ in }
+    queue.add([.forget(.named("b"))]) { _ in }
     let batch = queue.next()
     #expect(batch?.changes.count == 2)
-    #expect(batch?.syncs == true && batch?.waiters.count == 1)
-    queue.add([.forget(.named("b"))])
-    #expect(queue.next()?.syncs == false)
+    #expect(batch?.waiters.count == 1)
   }
 
   @Test func `a closed queue refuses and still answers, from elsewhere`() async {
@@ -90,7 +88,7 @@ import TransferModel
     let files = JournalFiles(folder: state.folder()) { Issue.record("\($0)") }
     var commits = 0
     while let batch = queue.next() {
-      #expect(files.write(batch.changes, syncs: batch.syncs))
+      #expect(files.write(batch.changes))
       commits += 1
     }
     #expect(commits < 200)
@@ -114,10 +112,7 @@ import TransferModel
     let kept = await withTaskGroup(of: Bool.self) { group in
       for number in 0..<2000 {
         group.addTask {
-          await journal.write(
-            [.add(row("\(number)", Int64(number)))],
-            surviving: number % 500 == 0 ? .power : .process
-          )
+          await journal.write([.add(row("\(number)", Int64(number)))])
         }
       }
       var kept = 0
@@ -127,7 +122,7 @@ import TransferModel
     #expect(kept == 2000)
     #expect(await journal.page(limit: 3000).rows.count == 2000)
     await journal.close()
-    #expect(await journal.write([.add(row("late"))], surviving: .process) == false)
+    #expect(await journal.write([.add(row("late"))]) == false)
     #expect(await journal.row(.named("0")) == nil)
   }
 

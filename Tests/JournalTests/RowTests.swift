@@ -16,13 +16,11 @@ import TransferModel
   @Test func `a row comes back as it was added, and goes when forgotten`() async throws {
     var full = row("full", 7)
     full.payload = [1, 2]
-    full.spool = "/s/é"
-    full.temporary = "/t\0t"
-    full.checkpoint = [3]
+    full.spool = "/s/é\0s"
     full.progress = []
     full.snapshot = [4]
     full.total = 9
-    #expect(await journal.write([.add(full), .add(row("bare", 8))], surviving: .power))
+    #expect(await journal.write([.add(full), .add(row("bare", 8))]))
     var back = try #require(await journal.row(full.id))
     #expect(back.updatedMs > 1_700_000_000_000)
     back.updatedMs = 0
@@ -43,9 +41,9 @@ import TransferModel
   @Test func `an update sets what it names, empties what it says and leaves the rest`() async {
     var first = row("a")
     first.total = 10
-    first.checkpoint = [1]
+    first.snapshot = [1]
     first.payload = [2]
-    await journal.write([.add(first)], surviving: .process)
+    await journal.write([.add(first)])
     var update = JournalUpdate()
     update.state = .running
     update.attempt = 2
@@ -53,14 +51,14 @@ import TransferModel
     update.total = .some(nil)
     update.payload = .some(nil)
     update.progress = [9]
-    await journal.write([.update(first.id, update)], surviving: .process)
-    await journal.write([.update(.named("nobody"), update)], surviving: .process)
+    await journal.write([.update(first.id, update)])
+    await journal.write([.update(.named("nobody"), update)])
     var expected = first
     expected.apply(update)
     var back = await journal.row(first.id)
     back?.updatedMs = 0
     #expect(back == expected)
-    #expect(back?.total == nil && back?.payload == nil && back?.checkpoint == [1])
+    #expect(back?.total == nil && back?.payload == nil && back?.snapshot == [1])
     #expect(await journal.page(limit: 10).rows.count == 1)
     await journal.close()
   }
@@ -69,17 +67,16 @@ import TransferModel
   func `a state is kept, and what was unsettled is interrupted in the next process`(
     kept: TransferState
   ) async throws {
-    await journal.write([.add(row("a")), .add(row("b", 2))], surviving: .process)
+    await journal.write([.add(row("a")), .add(row("b", 2))])
     var update = JournalUpdate.settled(kept, snapshot: [1])
     update.loaded = 3
-    await journal.write([.update(.named("a"), update)], surviving: .process)
+    await journal.write([.update(.named("a"), update)])
     #expect(await journal.row(.named("a"))?.state == kept)
     for state in TransferState.allCases {
       let ids = await journal.page(limit: 9, state: state).rows.map(\.id.description)
       #expect(ids.contains("a") == (state == kept))
       #expect(ids.contains("b") == (state == .queued))
     }
-    #expect(await journal.settledCount() == (kept.isSettled ? 1 : 0))
     await journal.close()
 
     let next = state.journal()
@@ -101,7 +98,7 @@ import TransferModel
 
   @Test func `pages have all rows in the order of their numbers, equal numbers by id`() async {
     let rows = (0..<25).map { row("id \($0 * 7 % 25)", Int64($0 / 2)) }
-    await journal.write(rows.map { .add($0) }, surviving: .process)
+    await journal.write(rows.map { .add($0) })
     var seen: [String] = []
     var cursor = JournalCursor.start
     var pages = 0
@@ -116,23 +113,6 @@ import TransferModel
     #expect(seen == expected.map { "\($0.number) \($0.id)" })
     #expect(pages == 7)
     #expect(await journal.page(limit: 25).next == nil)
-    await journal.close()
-  }
-
-  @Test(arguments: [0, 1, 1000, 1500])
-  func `pruning keeps the settled that were written last, and all others`(kept: Int) async {
-    for start in stride(from: 0, to: 1500, by: 100) {
-      let rows = (start..<start + 100).map { row("\($0)", Int64($0), state: .failed) }
-      await journal.write(rows.map { .add($0) }, surviving: .process)
-    }
-    await journal.write([.add(row("queued", 1))], surviving: .process)
-    await journal.prune(keeping: kept)
-    #expect(await journal.settledCount() == kept)
-    let rows = await journal.page(limit: 2000).rows
-    #expect(
-      rows.map(\.id.description).sorted()
-        == ((1500 - kept..<1500).map { "\($0)" } + ["queued"]).sorted()
-    )
     await journal.close()
   }
 }

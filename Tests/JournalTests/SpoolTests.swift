@@ -13,7 +13,6 @@ import TransferModel
     let named = try await living.makeSpool()
     try named.write([1, 2, 3], at: 0)
     try named.write([9], at: 2)
-    try named.sync()
     let unnamed = try await living.makeSpool()
     #expect(named.path != unnamed.path)
     let settled = try await living.makeSpool()
@@ -21,10 +20,10 @@ import TransferModel
     kept.spool = named.path
     var done = row("done", 2)
     done.spool = settled.path
-    await living.write([.add(kept), .add(done)], surviving: .process)
+    await living.write([.add(kept), .add(done)])
     var update = JournalUpdate.settled(.succeeded, snapshot: [])
     update.spool = .some(nil)
-    await living.write([.update(done.id, update)], surviving: .process)
+    await living.write([.update(done.id, update)])
     try state.kill("living", into: "dead")
 
     // The living one's stay, also when another process of its scope starts.
@@ -37,23 +36,13 @@ import TransferModel
     let folder = "dead/\(try #require(state.names("dead", ending: ".spool").first))"
     let name = URL(filePath: named.path).lastPathComponent
     #expect(state.names(folder) == [name])
-    let again = try SpoolFile.reopen("\(state.folder(folder))/\(name)")
-    #expect(try again.size() == 3)
-    var bytes = [UInt8](repeating: 0, count: 3)
-    #expect(pread(again.number, &bytes, 3, 0) == 3)
-    #expect(bytes == [1, 2, 9])
-    again.remove()
-    await journal.write([.forget(kept.id), .forget(done.id)], surviving: .process)
+    let spool = "\(state.folder(folder))/\(name)"
+    #expect(FileManager.default.contents(atPath: spool).map { Array($0) } == [1, 2, 9])
+    SpoolFile.remove(spool)
+    await journal.write([.forget(kept.id), .forget(done.id)])
     for journal in [journal, living, other] { await journal.close() }
     #expect(state.names("dead") == [])
     #expect(state.told == [])
-  }
-
-  @Test func `a spool file that is gone or is none is an error that says so`() throws {
-    #expect(throws: TransferError.self) { _ = try SpoolFile.reopen("\(state.path)/none") }
-    let folder = state.path
-    let error = #expect(throws: TransferError.self) { _ = try SpoolFile.reopen(folder) }
-    #expect(error?.code == .invalidFileObject)
   }
 
   @Test func `a closed journal makes no spool`() async throws {

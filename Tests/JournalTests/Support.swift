@@ -81,6 +81,26 @@ func loaded(_ bytes: Int64) -> JournalUpdate {
   return update
 }
 
+extension JournalUpdate {
+  /// The end of a transfer: what it took to go on is dropped.
+  static func settled(_ state: TransferState, snapshot: [UInt8]) -> JournalUpdate {
+    var update = JournalUpdate()
+    update.state = state
+    update.snapshot = snapshot
+    update.progress = .some(nil)
+    return update
+  }
+}
+
+extension Journal {
+  /// The row of an id.
+  func row(_ id: TransferID) async -> JournalRow? {
+    await withCheckedContinuation { continuation in
+      rows(ids: [id]) { continuation.resume(returning: $0.first) }
+    }
+  }
+}
+
 extension TransferID {
   static func named(_ text: String) -> TransferID {
     guard let id = TransferID(text) else { preconditionFailure("no id: \(text)") }

@@ -20,7 +20,7 @@ import TransferModel
       row.payload = [UInt8](repeating: 7, count: payloadBytes)
       return JournalChange.add(row)
     }
-    await journal.write(changes, surviving: .process)
+    await journal.write(changes)
     await journal.close()
     return "\(state.folder())/\(try #require(state.names(ending: ".db").first))"
   }
@@ -54,7 +54,7 @@ import TransferModel
     try damage.apply(to: path)
     let bytes = try content(path)
     let journal = state.journal()
-    #expect(await journal.write([.add(row("new"))], surviving: .process))
+    #expect(await journal.write([.add(row("new"))]))
     #expect(await journal.page(limit: 9).rows.map(\.id.description) == ["new"])
     await journal.close()
     #expect(state.told.map(\.code) == [.unknown])
@@ -82,9 +82,9 @@ import TransferModel
     let noise = [UInt8](repeating: 0xa5, count: size - 4096)
     #expect(pwrite(file, noise, noise.count, 4096) == noise.count)
     for number in 0..<300 { journal.write(.update(.named("\(number)"), loaded(1))) }
-    await journal.write([.add(row("new"))], surviving: .process)
+    await journal.write([.add(row("new"))])
     #expect(await journal.page(limit: 999).rows.map(\.id.description) == ["new"])
-    #expect(await journal.write([.add(row("newer", 2))], surviving: .power))
+    #expect(await journal.write([.add(row("newer", 2))]))
     #expect(state.told.map(\.code) == [.unknown])
     await journal.close()
     #expect(state.names(ending: ".db").count == 1)
@@ -99,7 +99,7 @@ import TransferModel
     try Database(path: path).execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 2")
     let bytes = try content(path)
     let journal = state.journal()
-    #expect(await journal.write([.add(row("new"))], surviving: .process))
+    #expect(await journal.write([.add(row("new"))]))
     // It is listed there, so this looks at the file again.
     #expect(await journal.find(.named("5"), patience: .zero) == .heldByAnother)
     #expect(await journal.page(limit: 9).rows.map(\.id.description) == ["new"])
@@ -114,7 +114,7 @@ import TransferModel
     let journal = state.journal()
     for number in 0..<3 {
       journal.write(.add(row("\(number)")))
-      #expect(await journal.write([.add(row("a"))], surviving: .power) == false)
+      #expect(await journal.write([.add(row("a"))]) == false)
     }
     #expect(await journal.page(limit: 9) == JournalPage())
     #expect(await journal.find(.named("a"), patience: .seconds(60)) == .unknown)
@@ -124,7 +124,7 @@ import TransferModel
     #expect(state.told.first?.message.contains("Transfers go on") == true)
     // As soon as it can be, it is.
     unlink("\(state.path)/journal")
-    #expect(await journal.write([.add(row("b"))], surviving: .process))
+    #expect(await journal.write([.add(row("b"))]))
     #expect(await journal.page(limit: 9).rows.map(\.id.description) == ["b"])
     await journal.close()
     #expect(state.told.count == 1)
@@ -132,9 +132,9 @@ import TransferModel
 
   @Test func `a state folder that is removed is made again`() async throws {
     let journal = state.journal()
-    await journal.write([.add(row("a"))], surviving: .process)
+    await journal.write([.add(row("a"))])
     try FileManager.default.removeItem(atPath: "\(state.path)/journal")
-    #expect(await journal.write([.add(row("b"))], surviving: .process))
+    #expect(await journal.write([.add(row("b"))]))
     await journal.close()
     let next = state.journal()
     #expect(await next.page(limit: 9).rows.map(\.id.description) == ["b"])
@@ -148,8 +148,8 @@ import TransferModel
     _ = try await written()
     #expect(mount("none", state.path, "tmpfs", State.remount | State.readOnly, "size=1m") == 0)
     let journal = state.journal()
-    #expect(await journal.write([.add(row("a"))], surviving: .process) == false)
-    #expect(await journal.write([.add(row("b"))], surviving: .process) == false)
+    #expect(await journal.write([.add(row("a"))]) == false)
+    #expect(await journal.write([.add(row("b"))]) == false)
     #expect(state.told.map(\.code) == [.fileAccessDenied])
     await journal.close()
   }
@@ -165,19 +165,19 @@ import TransferModel
     for number in 0..<200 {
       large.id = .named("\(number)")
       large.number = Int64(number)
-      if await journal.write([.add(large)], surviving: .process) { kept.append("\(number)") }
+      if await journal.write([.add(large)]) { kept.append("\(number)") }
     }
     #expect(kept.count > 10 && kept.count < 100)
     #expect(state.told.map(\.code) == [.diskFull])
     #expect(await journal.page(limit: 999).rows.map(\.id.description) == kept)
     // Without room even to begin, a process that starts now goes on all the same.
     let other = state.journal("other")
-    #expect(await other.write([.add(large)], surviving: .process) == false)
+    #expect(await other.write([.add(large)]) == false)
     #expect(state.told.count == 2)
     await other.close()
 
     #expect(mount("none", state.path, "tmpfs", State.remount, "size=4m") == 0)
-    #expect(await journal.write([.add(row("after", 999))], surviving: .process))
+    #expect(await journal.write([.add(row("after", 999))]))
     await journal.close()
     let next = state.journal()
     #expect(await next.page(limit: 999).rows.map(\.id.description) == kept + ["after"])
