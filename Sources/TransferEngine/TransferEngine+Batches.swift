@@ -197,16 +197,12 @@ extension TransferEngine {
     }
     state.records[id] = nil
     state.forgetEnd(of: id)
-    forget([record])
-    if let run = record.run { Task(executorPreference: pool) { await run.abandon() } }
+    forget(record, withFile: true, &state)
     return true
   }
 
   private func discard(_ row: JournalRow) {
-    guard var record = record(of: row) else { return journal.write(.forget(row.id)) }
-    forget([record])
-    guard record.kept != nil, record.machine.visible != .succeeded else { return }
-    let run = makeRun(&record)
-    Task(executorPreference: pool) { await run.abandon() }
+    guard let record = record(of: row) else { return journal.write(.forget(row.id)) }
+    state.withLock { forget(record, withFile: true, &$0) }
   }
 }

@@ -34,8 +34,8 @@ extension TransferEngine {
 
   /// Puts a row of an earlier process among the transfers.
   ///
-  /// An upload that waits for longer than its remote's patience is cancelled, since its parts are
-  /// stored, and paid for, until somebody removes them.
+  /// An upload that waits for longer than its remote's patience is cancelled, and one that failed so
+  /// long ago begins anew, since its parts are stored, and paid for, until somebody removes them.
   private func restore(
     _ row: JournalRow,
     _ patience: [String: Int64],
@@ -50,6 +50,7 @@ extension TransferEngine {
       // A request this version cannot read: nobody could resume it either.
       return journal.write(.forget(row.id))
     }
+    if row.isRemains { return remove(makeRun(&record), of: row) }
     // Processes that ran at the same time gave the same numbers.
     state.lastNumber = max(state.lastNumber + 1, row.number)
     record.number = state.lastNumber
@@ -58,15 +59,13 @@ extension TransferEngine {
       return shelve(record, as: file, &state)
     }
     state.records[row.id] = record
-    if record.machine.visible.isSettled {
-      letGo(state.remember(settled: row.id, as: nil), &state)
-    } else if row.direction == .upload, let patience = patience[row.remote],
-      record.machine.visible == .interrupted, row.updatedMs < RemoteLink.nowMs - patience
+    if row.direction == .upload, let patience = patience[row.remote],
+      row.updatedMs < RemoteLink.nowMs - patience
     {
-      record.isAbandoned = true
-      transition(&record, &state) { $0.cancel() }
+      abandon(&record, &state)
       state.records[row.id] = record
     }
+    if row.state.isSettled { letGo(state.remember(settled: row.id, as: nil), &state) }
   }
 
   /// The transfer of a row, as an earlier process left it.
@@ -184,8 +183,7 @@ extension TransferEngine {
     new.machine.follow(attempt: old.machine.attempt)
     if new.machine.visible.isSettled {
       // Cancelled meanwhile: so is what was left of it.
-      let run = makeRun(&new)
-      Task(executorPreference: pool) { await run.abandon() }
+      remove(makeRun(&new), of: new, withFile: true, &state)
     }
     state.records[id] = new
     persisted(id, isKept: true, &state)
@@ -267,8 +265,13 @@ extension TransferEngine {
     journal.write(.update(record.spec.id, update))
   }
 
-  /// Writes down how a transfer ended, then calls back on the journal's thread.
-  func persistEnd(of record: TransferRecord, then: @escaping @Sendable () -> Void = {}) {
+  /// Writes down how a transfer ended, with the row of what it leaves on its remote, then calls back
+  /// on the journal's thread.
+  func persistEnd(
+    of record: TransferRecord,
+    leaving remains: JournalRow? = nil,
+    then: @escaping @Sendable () -> Void = {}
+  ) {
     let end = record.machine.visible
     var update = JournalUpdate()
     update.state = end
@@ -282,14 +285,16 @@ extension TransferEngine {
       update.payload = .some(nil)
       update.spool = .some(nil)
     }
-    write(.update(record.spec.id, update), of: record, endsSpool: end != .failed, then: then)
+    let changes: [JournalChange] =
+      [.update(record.spec.id, update)] + (remains.map { [.add($0)] } ?? [])
+    write(changes, of: record, endsSpool: end != .failed, then: then)
   }
 
   /// Drops the oldest ended transfers; of those of batches only what is in memory.
   func letGo(_ records: [TransferRecord], _ state: inout EngineState) {
     for record in records {
       guard let file = record.spec.batchFile else {
-        forget([record])
+        forget(record, &state)
         continue
       }
       // What the journal could not keep stays here, or nobody would have it.
@@ -301,21 +306,16 @@ extension TransferEngine {
     }
   }
 
-  /// Drops transfers from the journal, with what their requests brought.
-  func forget(_ records: [TransferRecord]) {
-    for record in records { write(.forget(record.spec.id), of: record, endsSpool: true) {} }
-  }
-
-  /// Writes a change down; a spool goes once no row names it, or a kill between would leave a
+  /// Writes changes down; a spool goes once no row names it, or a kill between would leave a
   /// transfer without its content.
-  private func write(
-    _ change: JournalChange,
+  func write(
+    _ changes: [JournalChange],
     of record: TransferRecord,
     endsSpool: Bool,
     then: @escaping @Sendable () -> Void
   ) {
     let source = record.spec.source
-    journal.write([change]) { _ in
+    journal.write(changes) { _ in
       if endsSpool, case .spool(let path) = source { SpoolFile.remove(path) }
       then()
     }

@@ -149,9 +149,7 @@ extension TransferEngine {
       }
       state.records[id] = nil
       state.forgetEnd(of: id)
-      forget([record])
-      // What a failed one could have gone on with.
-      if let run = record.run { Task(executorPreference: pool) { await run.cleanUp() } }
+      forget(record, &state)
       return record.result
     }
     if case .downloaded(let download) = result, download.isTemporary, let path = download.path {

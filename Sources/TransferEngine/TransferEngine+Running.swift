@@ -222,8 +222,9 @@ extension TransferEngine {
       }
       let ended = record
       Task(executorPreference: pool) { [self] in
-        await leftovers.abandon()
-        persistEnd(of: ended) { [self] in tellEnd(settlement) }
+        let isClean = await leftovers.abandon()
+        let row = isClean ? nil : await remains(of: leftovers, ended)
+        persistEnd(of: ended, leaving: row) { [self] in tellEnd(settlement) }
       }
     }
   }
@@ -238,7 +239,7 @@ extension TransferEngine {
         record.isEnding = false
         giveBackRoom(of: &record, &state)
         state.records[id] = record.isDiscarded ? nil : record
-        if record.isDiscarded { forget([record]) }
+        if record.isDiscarded { forget(record, &state) }
       }
       state.leaveActive()
       admit(&state)

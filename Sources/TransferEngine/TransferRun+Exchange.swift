@@ -84,15 +84,30 @@ extension TransferRun {
   /// Some hundred parts.
   private static let longCheckpoint = 16 << 10
 
-  /// Removes what is half-made on the remote; where that fails, it goes with the remote's own
-  /// cleaning, for the host waits for it.
-  func cleanUp() async {
-    let requests = backend.cleanUp
-    guard !requests.isEmpty, let link = try? link() else { return }
-    for var request in requests {
+  /// Removes what is half-made on the remote, at one attempt, for the host waits for it; false where
+  /// it may still be there.
+  @discardableResult
+  func cleanUp() async -> Bool {
+    var isClean = true
+    for var request in backend.cleanUp {
       request.answerTimeout = .seconds(5)
-      _ = try? await link.send(request, ExchangeBytes(), retries: 0)
+      do throws(TransferError) {
+        let response = try await link().send(request, ExchangeBytes(), retries: 0)
+        // Gone is what it should be, whoever did it.
+        isClean = isClean && (response.isSuccess || response.status == 404)
+      } catch {
+        isClean = false
+      }
     }
+    return isClean
+  }
+
+  /// What a later process needs to remove what is half-made on the remote; nil where nothing is.
+  var remains: RunState? {
+    if backend.cleanUp.isEmpty { return nil }
+    var remains = RunState(root: spec.root)
+    remains.checkpoint = backend.checkpoint
+    return remains
   }
 
   private func link() throws(TransferError) -> RemoteLink {

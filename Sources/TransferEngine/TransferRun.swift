@@ -216,12 +216,17 @@ actor TransferRun {
     backend.restart()
   }
 
-  /// Leaves nothing behind, here or on the remote.
-  func abandon() async {
+  /// Leaves nothing behind, here or on the remote; of a file that is stored and was not announced
+  /// nothing but the file, unless that goes `withFile`.
+  ///
+  /// - Returns: false where `remains` are still there.
+  func abandon(withFile: Bool = true) async -> Bool {
     await takeUpKept()
     drop()
-    await cleanUp()
-    guard let file = backend.unannounced, let channel = spec.channel else { return }
+    let isClean = await cleanUp()
+    guard withFile, let file = backend.unannounced, let channel = spec.channel else {
+      return isClean
+    }
     do throws(TransferError) {
       switch try remotes.open(spec.remote) {
       case .local(let store):
@@ -234,6 +239,7 @@ actor TransferRun {
     } catch {
       // Gone already, or out of reach: a file that nobody was told of harms nobody.
     }
+    return isClean
   }
 
   /// Leaves what a later process can go on with.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import sqlite3
 import subprocess
 import threading
 import urllib.request
@@ -418,41 +416,3 @@ def test_no_connection_is_left_when_the_process_ends(ferry: Sidecar, server: S3S
     ferry.wait_exit()
     for connection in list(server._open):
         assert connection.recv(1) == b""
-
-
-def test_an_upload_that_nobody_goes_on_with_is_removed(spawn: Spawn, server: S3Server) -> None:
-    asked, hold = threading.Semaphore(0), threading.Event()
-    server.fault(
-        method="PUT", query="partNumber=2", times=2, before=asked.release, gate=hold,
-        drop_before=True,
-    )  # fmt: skip
-    first = serve(spawn, server)
-    write_file(first.work / "large", LARGE)
-    for name in ("old", "young"):
-        first.call("object/put", ref=name, path="large", transferId=name, detach=True)
-    assert asked.acquire(timeout=30) and asked.acquire(timeout=30)
-    first.kill()
-    hold.set()
-    assert len(server.bucket.uploads) == 2
-    age(first, "old", 8 * 86_400_000)
-    age(first, "young", 6 * 86_400_000)
-    second = serve(spawn, server)
-    assert second.call("transfer/get", transferId="young")["state"] == "interrupted"
-    gone = second.event("cancelled", transferId="old")
-    assert gone["error"]["data"]["code"] == "ERR_CANCELLED" and gone["resumable"] is False
-    assert "abandonAfter" in gone["error"]["message"]
-    assert [upload.key for upload in server.bucket.uploads.values()] == ["young"]
-    second.call("transfer/cancel", transferId="young")
-    second.event("cancelled", transferId="young")
-
-
-def age(ferry: Sidecar, transfer: str, milliseconds: int) -> None:
-    """Makes what a dead process knows of a transfer so much older."""
-    for file in ferry.home.rglob("*.db"):
-        with contextlib.closing(sqlite3.connect(file)) as database, database:
-            tables = database.execute("SELECT name FROM sqlite_master WHERE name = 'transfer'")
-            if tables.fetchone():
-                database.execute(
-                    "UPDATE transfer SET updated = updated - ? WHERE id = ?",
-                    (milliseconds, transfer),
-                )

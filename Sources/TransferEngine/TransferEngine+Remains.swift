@@ -1,0 +1,82 @@
+internal import Crypto
+internal import Journal
+internal import Synchronization
+internal import TransferModel
+
+/// What becomes of what transfers leave that nobody goes on with.
+extension TransferEngine {
+  /// How long a remote is asked to remove something, by every start.
+  private static let remainsLifetimeMs: Int64 = 30 * 86_400_000
+
+  /// Removes what an earlier process had sent of an upload that nobody goes on with.
+  func abandon(_ record: inout TransferRecord, _ state: inout EngineState) {
+    switch record.machine.visible {
+    case .interrupted:
+      record.isAbandoned = true
+      transition(&record, &state) { $0.cancel() }
+    case .failed where record.kept?.checkpoint != nil && record.error?.fileUploaded != true:
+      var update = JournalUpdate()
+      update.progress = RunState(root: record.spec.root).encoded
+      journal.write(.update(record.spec.id, update))
+      remove(makeRun(&record), of: record, withFile: false, &state)
+    case .failed, .queued, .running, .paused, .succeeded, .rejected, .cancelled:
+      break
+    }
+  }
+
+  /// Drops an ended transfer from the journal, with what its request brought and what a retry could
+  /// have gone on with.
+  func forget(_ record: TransferRecord, withFile: Bool = false, _ state: inout EngineState) {
+    write([.forget(record.spec.id)], of: record, endsSpool: true) {}
+    guard record.machine.visible != .succeeded else { return }
+    var record = record
+    if let run = record.run ?? (record.kept == nil ? nil : makeRun(&record)) {
+      remove(run, of: record, withFile: withFile, &state)
+    }
+  }
+
+  /// Removes what a run has left, when nobody will go on with it; a row of its own stays until the
+  /// remote has removed its share, so that a later start tries that again.
+  func remove(
+    _ run: TransferRun,
+    of record: TransferRecord,
+    withFile: Bool,
+    _ state: inout EngineState
+  ) {
+    // Until then the engine is not idle, or the process could end before the row is written.
+    state.active += 1
+    Task(executorPreference: pool) { [self] in
+      let row = await remains(of: run, record)
+      if let row { journal.write(.add(row)) }
+      let isClean = await run.abandon(withFile: withFile)
+      if let row, isClean { journal.write(.forget(row.id)) }
+      self.state.withLock { $0.leaveActive() }
+    }
+  }
+
+  /// The row of what is still on the remote; nil where nothing is.
+  func remains(of run: TransferRun, _ record: TransferRecord) async -> JournalRow? {
+    guard let remains = await run.remains, let id = TransferID(RandomID.make()) else { return nil }
+    var row = row(of: record)
+    row.id = id
+    row.state = .cancelled
+    row.progress = remains.encoded
+    return row
+  }
+
+  /// Tries again to remove what an earlier process could not; not for ever, for some keys may not.
+  func remove(_ run: TransferRun, of row: JournalRow) {
+    Task(executorPreference: pool) { [self] in
+      let isClean = await run.cleanUp()
+      if isClean || row.updatedMs < RemoteLink.nowMs - Self.remainsLifetimeMs {
+        journal.write(.forget(row.id))
+      }
+    }
+  }
+}
+
+extension JournalRow {
+  /// Whether it is of what a transfer has left on its remote, and of no transfer: those that have
+  /// ended say how.
+  var isRemains: Bool { state.isSettled && snapshot == nil }
+}

@@ -1,0 +1,227 @@
+"""Kind s3 over kills and failures: what is kept, what is gone on with, and that nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from files import MIB, content, parts, sha256, write_file
+from s3 import S3Server
+from s3_support import Spawn, checked_server, serve
+from sidecar import Sidecar
+
+
+@pytest.fixture
+def server() -> Iterator[S3Server]:
+    yield from checked_server()
+
+
+# Parts of uploads that nobody goes on with; the fixture looks for those that are left.
+
+
+def fail_half_way(ferry: Sidecar, server: S3Server, transfer: str = "t") -> None:
+    """Fails an upload, retryably, when the server has its first part."""
+    write_file(ferry.work / "large", 20 * MIB)
+    server.fault(
+        query="partNumber=2", status=500, code="InternalError",
+        before=lambda: server.wait_for(1, "PUT"),
+    )  # fmt: skip
+    error = ferry.error("object/put", ref="large", path="large", transferId=transfer)
+    assert error.data["retryable"]
+    assert len(server.bucket.uploads) == 1
+
+
+def wait_removed(server: S3Server, count: int = 1) -> None:
+    server.wait_for(count, "DELETE")
+    assert server.bucket.uploads == {}
+
+
+def end(ferry: Sidecar) -> None:
+    ferry.close_stdin()
+    ferry.wait_exit()
+
+
+@pytest.mark.parametrize("isRestarted", [False, True])
+def test_what_a_failed_upload_had_sent_goes_when_it_is_forgotten(
+    spawn: Spawn, server: S3Server, isRestarted: bool
+) -> None:
+    ferry = serve(spawn, server, retries=0)
+    fail_half_way(ferry, server)
+    if isRestarted:
+        end(ferry)
+        ferry = serve(spawn, server)
+    ferry.call("transfer/forget", transferId="t")
+    wait_removed(server)
+
+
+def test_what_a_failed_upload_had_sent_goes_when_later_ends_push_it_out(
+    spawn: Spawn, server: S3Server
+) -> None:
+    ferry = serve(spawn, server, retries=0)
+    fail_half_way(ferry, server)
+    requests = [ferry.start("object/put", ref="k", text="x") for _ in range(1300)]
+    for request in requests:
+        ferry.result(request)
+    assert ferry.error("transfer/get", transferId="t").code == "ERR_UNKNOWN_ID"
+    wait_removed(server)
+
+
+def test_what_a_failed_upload_had_sent_goes_when_nobody_has_retried_it_for_long(
+    spawn: Spawn, server: S3Server
+) -> None:
+    ferry = serve(spawn, server, retries=0, abandonAfter="1h")
+    fail_half_way(ferry, server)
+    end(ferry)
+    age(ferry, "t", 7_200_000)
+    later = serve(spawn, server, abandonAfter="1h")
+    assert later.call("transfer/get", transferId="t")["state"] == "failed"
+    wait_removed(server)
+    later.call("transfer/retry", transferId="t")
+    later.event("uploaded", transferId="t")
+    assert len(server.bucket.objects["large"].content) == 20 * MIB
+
+
+@pytest.mark.parametrize("command", ["cancel", "forget"])
+def test_parts_that_could_not_be_removed_are_removed_by_a_later_start(
+    spawn: Spawn, server: S3Server, command: str
+) -> None:
+    ferry = serve(spawn, server, retries=0)
+    if command == "forget":
+        fail_half_way(ferry, server)
+    else:
+        arrived, hold = threading.Event(), threading.Event()
+        server.fault(query="partNumber=2", before=arrived.set, gate=hold)
+        write_file(ferry.work / "large", 20 * MIB)
+        ferry.call("object/put", ref="large", path="large", transferId="t", detach=True)
+        assert arrived.wait(30)
+    server.fault(method="DELETE", times=2, status=503, code="SlowDown")
+    ferry.call(f"transfer/{command}", transferId="t")
+    if command == "cancel":
+        ferry.event("cancelled", transferId="t")
+        hold.set()
+    end(ferry)
+    assert len(server.bucket.uploads) == 1
+    # The second is refused as well; none of them is a transfer that anybody sees.
+    for count in (2, 3):
+        later = serve(spawn, server)
+        page = later.call("transfer/list")["transfers"]
+        assert [t["state"] for t in page] == (["cancelled"] if command == "cancel" else [])
+        server.wait_for(count, "DELETE")
+        end(later)
+    assert server.bucket.uploads == {}
+
+
+def test_an_upload_that_nobody_goes_on_with_is_removed(spawn: Spawn, server: S3Server) -> None:
+    asked, hold = threading.Semaphore(0), threading.Event()
+    server.fault(
+        method="PUT", query="partNumber=2", times=2, before=asked.release, gate=hold,
+        drop_before=True,
+    )  # fmt: skip
+    first = serve(spawn, server)
+    write_file(first.work / "large", 20 * MIB)
+    for name in ("old", "young"):
+        first.call("object/put", ref=name, path="large", transferId=name, detach=True)
+    assert asked.acquire(timeout=30) and asked.acquire(timeout=30)
+    first.kill()
+    hold.set()
+    assert len(server.bucket.uploads) == 2
+    age(first, "old", 8 * 86_400_000)
+    age(first, "young", 6 * 86_400_000)
+    second = serve(spawn, server)
+    assert second.call("transfer/get", transferId="young")["state"] == "interrupted"
+    gone = second.event("cancelled", transferId="old")
+    assert gone["error"]["data"]["code"] == "ERR_CANCELLED" and gone["resumable"] is False
+    assert "abandonAfter" in gone["error"]["message"]
+    assert [upload.key for upload in server.bucket.uploads.values()] == ["young"]
+    second.call("transfer/cancel", transferId="young")
+    second.event("cancelled", transferId="young")
+
+
+def test_a_part_that_only_the_server_knows_of_is_not_sent_again(
+    spawn: Spawn, server: S3Server
+) -> None:
+    arrived, hold = threading.Event(), threading.Event()
+
+    def arrive() -> None:
+        server.wait_for(3, "PUT")
+        arrived.set()
+
+    server.fault(query="partNumber=2", drop_after=True)
+    server.fault(query="partNumber=2", before=arrive, gate=hold, drop_before=True)
+    first = serve(spawn, server)
+    digest = write_file(first.work / "large", 20 * MIB)
+    first.call("object/put", ref="large", path="large", transferId="t", detach=True)
+    assert arrived.wait(30)
+    first.kill()
+    hold.set()
+    server.wait_for(4, "PUT")
+    later = serve(spawn, server)
+    later.call("transfer/resume", transferId="t")
+    later.event("uploaded", transferId="t")
+    assert sha256(server.bucket.objects["large"].content) == digest
+    assert len(server.lines("PUT")) == 4
+
+
+# Downloads whose process was killed right after the file had got its name.
+
+
+@pytest.mark.parametrize("isTemporary", [False, True])
+@pytest.mark.parametrize("there", ["the part", "the same content", "another file"])
+def test_a_file_that_a_killed_process_had_put_in_place_is_the_result(
+    spawn: Spawn, server: S3Server, there: str, isTemporary: bool
+) -> None:
+    data = content(9 * MIB)
+    server.bucket.put("k", {}, data)
+    if there == "the part":
+        # Nothing but the file itself can tell.
+        server.bucket.objects["k"].etag = '"no-digest"'
+    arrived, hold = threading.Event(), threading.Event()
+    server.fault(method="GET", skip=1, before=arrived.set, gate=hold, drop_before=True)
+    first = serve(spawn, server)
+    target = {} if isTemporary else {"target": "got"}
+    first.call("object/get", ref="k", transferId="t", detach=True, **target)
+    assert arrived.wait(30)
+    first.call("object/put", ref="other", text="x")  # its row is written down after the part's
+    first.kill()
+    hold.set()
+    server.wait_for(2, "GET")
+    [name] = parts(first.home)
+    part = first.home / name
+    made = part.with_name(part.name[1 : -len(".0123456789.part")])
+    if there == "the part":
+        part.write_bytes(data)
+        part.rename(made)
+    else:
+        part.unlink()
+        made.write_bytes(data if there == "the same content" else content(9 * MIB, seed=2))
+    server.requests.clear()
+    later = serve(spawn, server)
+    later.call("transfer/resume", transferId="t")
+    if there == "another file" and not isTemporary:
+        error = later.event("error", transferId="t")["error"]["data"]
+        assert error["code"] == "ERR_TARGET_EXISTS"
+        return
+    result = later.event("downloaded", transferId="t")
+    assert result["sha256"] == sha256(data) == sha256(Path(result["path"]).read_bytes())
+    assert result["size"] == len(data)
+    assert (server.lines("GET") == []) == (there != "another file")
+    assert parts(later.home) == []
+    if isTemporary:
+        later.call("transfer/forget", transferId="t")
+        assert list(made.parent.iterdir()) == []
+
+
+def age(ferry: Sidecar, transfer: str, milliseconds: int) -> None:
+    """Makes what dead processes know of a transfer so much older."""
+    for file in ferry.home.rglob("*.db"):
+        with contextlib.closing(sqlite3.connect(file)) as database, database:
+            tables = database.execute("SELECT name FROM sqlite_master WHERE name = 'transfer'")
+            if tables.fetchone():
+                database.execute(
+                    "UPDATE transfer SET updated = updated - ? WHERE id = ?",
+                    (milliseconds, transfer),
+                )
