@@ -154,6 +154,13 @@ extension TransferRun {
       part?.discard()
       if spec.target == .temporary { unlink(path) }
     }
+    if let kept, kept.part == nil {
+      // Of a small one nobody knew; by its digest it may be found.
+      self.kept = nil
+      if try await isInPlace(kept, incoming, at: path, within: roots) {
+        return .targetFinished(result(path: path, isTemporary: spec.target == .temporary))
+      }
+    }
     isTakenUp = false
     if let size = incoming.size, size <= AdmissionQueue.smallLimit, !overwrite {
       // Fetched again rather than gone on with, so nobody need know of its part.
@@ -162,7 +169,7 @@ extension TransferRun {
       } catch {
         throw error.during(.prepare)
       }
-      if part != nil { return false }
+      if part != nil { return .targetOpened(isKept: false) }
     }
     let new = try await makePart(of: path, overwrite: overwrite, within: roots, incoming.identity)
     if let size = incoming.size, decryptor == nil { try new.preallocate(size) }

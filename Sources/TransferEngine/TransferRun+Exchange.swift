@@ -147,7 +147,7 @@ private func outlivingStop<Value: Sendable>(
   _ work: @escaping @Sendable () async -> Value
 ) async -> Value {
   // Ends with `work`, at the latest with the patience.
-  let task = Task(operation: work)
+  let task = Task { await work() }
   return await withTaskCancellationHandler {
     await task.value
   } onCancel: {
