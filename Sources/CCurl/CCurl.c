@@ -3,12 +3,14 @@
 #endif
 #include "CCurl.h"
 #include <dlfcn.h>
+#include <link.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +39,23 @@ static void fail(const char *reason) {
   strncpy(failure, reason ? reason : "unknown", sizeof failure - 1);
 }
 
+// Loading looks once at most pages of thirty libraries, for their symbols and constructors, and they
+// stay counted as this process's memory. What is needed of them again comes from the page cache.
+static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
+  (void)size, (void)context;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  for (int i = 0; i < object->dlpi_phnum; i++) {
+    const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+    // Written pages would be lost.
+    if (part->p_type != PT_LOAD || part->p_flags & PF_W) continue;
+    uintptr_t start = object->dlpi_addr + part->p_vaddr, end = start + part->p_filesz;
+    start = (start + page - 1) / page * page;
+    end = end / page * page;
+    if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+  return 0;
+}
+
 static void load(void) {
   void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   if (!library) return fail(dlerror());
@@ -47,6 +66,7 @@ static void load(void) {
   if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return fail("it cannot be initialised");
   // The first that need not wait for a name server when a request ends early.
   if (curl.version_info(CURLVERSION_NOW)->version_num < 0x075700) fail("it is older than 7.87");
+  dl_iterate_phdr(give_back, NULL);
 }
 
 const char *ccurl_load(void) {
