@@ -4,8 +4,11 @@ package struct TransferID: Sendable, Hashable, CustomStringConvertible {
 
   /// Takes a host's choice; nil where it is empty, too long or holds control characters.
   package init?(_ text: String) {
-    guard (1...128).contains(text.count), text.unicodeScalars.allSatisfy({ $0.value >= 32 })
-    else { return nil }
+    // Of code points: a letter may have any number of marks.
+    let scalars = text.unicodeScalars
+    guard (1...128).contains(scalars.count), scalars.allSatisfy({ $0.value >= 32 }) else {
+      return nil
+    }
     description = text
   }
 }

@@ -36,7 +36,7 @@ struct FailureTests {
   @Test("Nobody listens: the error says where, and why")
   func connectionRefused() async throws {
     let port = try LoopbackServer.closedPort()
-    let client = HTTPClient(userAgent: "ferry/test")
+    let client = HTTPClient(userAgent: "ferry/test", limits: patientLimits)
     let request = HTTPRequest(.get, origin: "http://127.0.0.1:\(port)", path: "/")
     let error = await failure { () async throws(TransferError) in
       try await client.send(request, with: .direct())
@@ -50,7 +50,7 @@ struct FailureTests {
 
   @Test("A name nobody knows is told with its name")
   func unknownHost() async throws {
-    let client = HTTPClient(userAgent: "ferry/test")
+    let client = HTTPClient(userAgent: "ferry/test", limits: patientLimits)
     let request = HTTPRequest(.get, origin: "http://nowhere.invalid", path: "/")
     let error = await failure { () async throws(TransferError) in
       try await client.send(request, with: .direct())

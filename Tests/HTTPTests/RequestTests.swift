@@ -253,7 +253,7 @@ struct RequestTests {
     ]
   )
   func refused(request: HTTPRequest) async throws {
-    let client = HTTPClient(userAgent: "ferry/test")
+    let client = HTTPClient(userAgent: "ferry/test", limits: patientLimits)
     let error = await failure { () async throws(TransferError) in
       try await client.send(request, with: .direct())
     }

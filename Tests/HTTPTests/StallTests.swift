@@ -76,7 +76,7 @@ struct StallTests {
   func connecting() async throws {
     // A listener whose queue is full drops what asks to connect.
     let full = try FullListener()
-    let client = HTTPClient(userAgent: "ferry/test")
+    let client = HTTPClient(userAgent: "ferry/test", limits: patientLimits)
     let request = HTTPRequest(.get, origin: "http://127.0.0.1:\(full.port)", path: "/")
     var traffic = HTTPTraffic.direct()
     traffic.options.connectTimeout = .milliseconds(300)

@@ -3,10 +3,13 @@ import HTTP
 import Synchronization
 import TransferModel
 
+/// Connections stay however long the next step of a test waits for a thread.
+let patientLimits = HTTPLimits(idle: .seconds(3600))
+
 /// A server with a script and a client of its own, both gone at the end of the test.
 func withServer<Value>(
   ipv6: Bool = false,
-  limits: HTTPLimits = HTTPLimits(),
+  limits: HTTPLimits = patientLimits,
   _ script: @escaping LoopbackServer.Script,
   _ body: (HTTPClient, LoopbackServer) async throws -> Value
 ) async throws -> Value {

@@ -8,7 +8,7 @@ struct TLSTests {
   @Test("A server whose authority caFile names is trusted, and its sessions are resumed")
   func trusted() async throws {
     let server = try TLSServer(name: "IP:127.0.0.1")
-    let client = HTTPClient(userAgent: "ferry/test")
+    let client = HTTPClient(userAgent: "ferry/test", limits: patientLimits)
     let request = HTTPRequest(.get, origin: server.origin, path: "/")
     let first = try await client.send(request, with: server.traffic(caFile: server.authority))
     #expect(first.status == 200)
@@ -23,7 +23,7 @@ struct TLSTests {
   func refused() async throws {
     let server = try TLSServer(name: "IP:127.0.0.1")
     let other = try TLSServer(name: "DNS:elsewhere")
-    let client = HTTPClient(userAgent: "ferry/test")
+    let client = HTTPClient(userAgent: "ferry/test", limits: patientLimits)
     for (to, file) in [
       (server, nil), (server, other.authority), (other, other.authority),
     ] as [(TLSServer, String?)] {
@@ -42,7 +42,7 @@ struct TLSTests {
 
   @Test("A caFile that is missing or holds no certificate is a wrong configuration")
   func badFile() async throws {
-    let client = HTTPClient(userAgent: "ferry/test")
+    let client = HTTPClient(userAgent: "ferry/test", limits: patientLimits)
     let request = HTTPRequest(.get, origin: "https://127.0.0.1:1", path: "/")
     for file in ["/nowhere/ca.pem", "/etc/passwd"] {
       let options = HTTPOptions(caFile: file, proxy: .none)

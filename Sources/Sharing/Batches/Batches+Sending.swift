@@ -129,6 +129,9 @@ extension TransferError {
       phase: .publish
     )
     failure.cause = .init(code: error.code, httpStatus: error.httpStatus)
+    failure.serverCode = error.serverCode
+    failure.serverMessage = error.serverMessage
+    failure.retryableOverride = error.isRetryable
     failure.retryAfterMs = error.retryAfterMs
     return failure
   }

@@ -14,7 +14,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 sys.path.append(str(Path(__file__).parent.parent / "pubnub"))
 
@@ -251,9 +251,9 @@ class CometChat(Running):
         if len(attachments) > self.settings.get("file.count.max", 10):
             raise Refused(400, "ERR_FILE_COUNT_EXCEEDED", "too many files")
         for attachment in attachments:
-            key = urlsplit(attachment.get("url", "")).path[1:]
-            slot = self.slots.get(key.replace("%20", " "))
-            if slot is None or key.replace("%20", " ") not in self.media.blobs:
+            key = unquote(urlsplit(attachment.get("url", "")).path[1:])
+            slot = self.slots.get(key)
+            if slot is None or key not in self.media.blobs:
                 raise Refused(400, "ERR_EMPTY_MESSAGE_FILE", "an attachment is not uploaded")
             if set(attachment) != ATTACHMENT or attachment["size"] != slot["size"]:
                 raise Refused(400, "ERR_INVALID_MEDIA_MESSAGE", f"{sorted(attachment)}")
@@ -288,7 +288,7 @@ class CometChat(Running):
         return {**message, "data": data}
 
     def _signed(self, attachment: dict[str, Any]) -> dict[str, Any]:
-        key = urlsplit(attachment["url"]).path[1:].replace("%20", " ")
+        key = unquote(urlsplit(attachment["url"]).path[1:])
         if key not in self.slots:
             return attachment
         return {**attachment, "url": self.media.url(self.origin, key)}
