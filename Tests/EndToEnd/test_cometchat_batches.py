@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 from batch_support import Item, entries, make, upload
-from cometchat_support import BOB, CometChat, Talk
+from cometchat_support import BOB, CometChat, CometFault, Talk
 from sidecar import Sidecar
 
 
@@ -146,3 +147,51 @@ def test_a_server_acts_for_a_user(talk: Talk, app: CometChat) -> None:
     upload(ferry, item("1.txt"))
     ferry.event("complete")
     assert send(ferry)[0]["fileIds"] == ["1"]
+
+
+@pytest.mark.parametrize("how", ["remove", "clear"])
+def test_what_is_taken_out_while_it_is_sent_is_not_shown(
+    talk: Talk, app: CometChat, how: str
+) -> None:
+    ferry = filled(talk, "1.png", "2.png", "3.mp4", "4.mp4")
+    gate = threading.Event()
+    app.faults.append(CometFault("message", gate=gate))
+    sending = ferry.start("batch/send", batchId="b")
+    app.wait("message")
+    if how == "remove":
+        assert ferry.call("batch/remove", batchId="b", fileId="3") == {"removed": True}
+    else:
+        ferry.call("batch/clear", batchId="b")
+    gate.set()
+    told = [m["fileIds"] for m in ferry.result(sending)["messages"]]
+    assert told == [["1", "2"], ["4"]][: 1 + (how == "remove")]
+    assert [len(m["data"]["attachments"]) for m in app.messages] == [len(ids) for ids in told]
+
+
+def test_another_pick_is_no_going_on(talk: Talk, app: CometChat) -> None:
+    ferry = filled(talk, "1.png", "2.mp4")
+    app.faults.append(CometFault("message", after=1, status=503))
+    error = ferry.error("batch/send", batchId="b", caption="cap", muid="m")
+    assert error.data["retryable"]
+    ferry.call("batch/remove", batchId="b", fileId="2")
+    upload(ferry, item("3.png"))
+    ferry.event("uploaded", fileId="3")
+    assert [m["muid"] for m in send(ferry, caption="cap", muid="n")] == ["n"]
+    assert [m["data"].get("text") for m in app.messages] == ["cap", "cap"]
+
+
+def test_a_refusal_that_is_final_is_told_as_such(talk: Talk, app: CometChat) -> None:
+    ferry = filled(talk, "1.png")
+    body = {"error": {"code": "ERR_BLOCKED_RECEIVER", "message": "no"}}
+    app.faults.append(CometFault("message", status=403, body=body))
+    error = ferry.error("batch/send", batchId="b")
+    assert error.code == "ERR_PUBLISH_FAILED" and not error.data["retryable"]
+    assert error.data["serverCode"] == "ERR_BLOCKED_RECEIVER"
+
+
+@pytest.mark.parametrize("name", ["naïve 100%.png", "a#b?c&d.png", "é.png", "e\u0301 🙂.png"])
+def test_any_name_can_be_shown(talk: Talk, app: CometChat, name: str) -> None:
+    ferry = filled(talk, name)
+    send(ferry)
+    [attachment] = app.messages[0]["data"]["attachments"]
+    assert attachment["name"] == name

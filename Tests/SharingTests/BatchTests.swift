@@ -175,10 +175,13 @@ struct BatchTests {
     let picked = batch.beginSending(nil)
     #expect(picked.map(\.id) == ["0", "1"])
     #expect(batch.beginSending(nil).isEmpty, "another call has them")
-    batch.endSending(picked[0], isSent: true)
-    batch.endSending(picked[1], isSent: false)
+    #expect(batch.endSending(picked[0], isSent: true))
+    #expect(batch.endSending(picked[1], isSent: false))
     #expect(batch.beginSending(["0", "2"]).isEmpty)
-    #expect(batch.beginSending(nil).map(\.id) == ["1"])
+    let again = batch.beginSending(nil)
+    #expect(again.map(\.id) == ["1"])
+    _ = batch.remove("1")
+    #expect(!batch.endSending(again[0], isSent: false), "it was removed meanwhile")
   }
 
   @Test(

@@ -28,6 +28,8 @@ struct Batch {
   struct Unfinished {
     var caption: String?
     var muid: String?
+    /// The ids of those that are not told.
+    var files: Set<String>
     /// Messages that are told.
     var sent: Int
   }
@@ -264,11 +266,13 @@ extension Batch {
   }
 
   /// A file that was picked is announced, or not.
-  mutating func endSending(_ picked: File, isSent: Bool) {
-    guard has(picked.transfer, as: picked.id) else { return }
+  /// - Returns: whether it is still part of the batch.
+  mutating func endSending(_ picked: File, isSent: Bool) -> Bool {
+    guard has(picked.transfer, as: picked.id) else { return false }
     change(picked.id) { file in
       file.isSending = false
       if isSent { file.isSent = true }
     }
+    return true
   }
 }

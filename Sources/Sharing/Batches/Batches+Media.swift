@@ -41,16 +41,24 @@ extension Batches {
     let settings = try settings(of: id)
     _ = try settings.told
     let picked = try pick(request.files, request.isSplit ? request.kind : nil, of: id)
+    let stored = await engine.snapshots(of: picked.map(\.transfer)).compactMapValues(\.result)
     var sent: Set<String> = []
-    defer { for file in picked where !sent.contains(file.id) { end(file, of: id, isSent: false) } }
-    let told = try change(id) { $0.unfinished.map { $0.means(request) ? $0.sent : 0 } ?? 0 }
-    let plan = try await plan(request, picked, settings, told: told)
-    for message in plan {
+    defer {
+      for file in picked where !sent.contains(file.id) {
+        end(file, of: settings, stored[file.transfer], isSent: false)
+      }
+    }
+    let told = try change(id) { batch in
+      batch.unfinished.map { $0.means(request, picked) ? $0.sent : 0 } ?? 0
+    }
+    for planned in try plan(request, picked, stored, settings, told: told) {
+      let message = planned.without { !isThere($0, in: id) }
+      if message.files.isEmpty { continue }
       do throws(TransferError) {
         let timetoken = try await engine.send(message.content, on: settings.remote)
         for file in message.files {
           await engine.announced(file.transfer, at: timetoken)
-          end(file, of: id, isSent: true)
+          end(file, of: settings, nil, isSent: true)
           sent.insert(file.id)
         }
         messages.append(
@@ -65,6 +73,7 @@ extension Batches {
         let unfinished = Batch.Unfinished(
           caption: request.caption,
           muid: request.muid,
+          files: Set(picked.map(\.id)).subtracting(sent),
           sent: told + messages.count
         )
         _ = try? change(id) { $0.unfinished = unfinished }
@@ -76,23 +85,32 @@ extension Batches {
 
   /// A message that is to be sent, with the files it shows.
   private struct Planned {
-    let content: MediaMessage
-    let files: [Batch.File]
+    var content: MediaMessage
+    var files: [Batch.File]
+
+    /// The message without files that are gone.
+    func without(_ isGone: (Batch.File) -> Bool) -> Planned {
+      let rest = files.indices.filter { !isGone(files[$0]) }
+      var message = self
+      message.files = rest.map { files[$0] }
+      message.content.attachments = rest.map { content.attachments[$0] }
+      return message
+    }
   }
 
   /// The messages that files make, in the order they are sent; `told` of the same request are sent.
   private func plan(
     _ request: MediaRequest,
     _ picked: [Batch.File],
+    _ stored: [TransferID: TransferResult],
     _ settings: BatchSettings,
     told: Int
-  ) async throws(TransferError) -> [Planned] {
+  ) throws(TransferError) -> [Planned] {
     let most = try engine.remotes.limits(of: settings.remote).maxFileCount ?? .max
-    let snapshots = await engine.snapshots(of: picked.map(\.transfer))
     var plan: [Planned] = []
     for (kind, files) in Self.groups(request, picked) {
       var rest = files.compactMap { file -> (file: Batch.File, shown: Attachment)? in
-        guard case .shared(let shared) = snapshots[file.transfer]?.result, let url = shared.url
+        guard case .shared(let shared) = stored[file.transfer], let url = shared.url
         else { return nil }
         return (file, Attachment(shared.file, url: url))
       }[...]
@@ -154,7 +172,8 @@ extension MediaRequest {
 
 extension Batch.Unfinished {
   /// Whether a request is the one that was left unfinished.
-  fileprivate func means(_ request: MediaRequest) -> Bool {
+  fileprivate func means(_ request: MediaRequest, _ picked: [Batch.File]) -> Bool {
     caption == request.caption && muid == request.muid
+      && picked.contains { files.contains($0.id) }
   }
 }

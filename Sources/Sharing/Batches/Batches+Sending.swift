@@ -51,9 +51,10 @@ extension Batches {
     for chunk in picked.chunks(of: 256) {
       let snapshots = failure == nil ? await engine.snapshots(of: chunk.map(\.transfer)) : [:]
       for file in chunk {
+        let stored = snapshots[file.transfer]?.result
         var isSent = false
-        defer { end(file, of: id, isSent: isSent) }
-        guard failure == nil, case .shared(let shared) = snapshots[file.transfer]?.result else {
+        defer { end(file, of: settings, stored, isSent: isSent) }
+        guard failure == nil, isThere(file, in: id), case .shared(let shared) = stored else {
           continue
         }
         do throws(TransferError) {
@@ -100,8 +101,21 @@ extension Batches {
     return picked
   }
 
-  func end(_ file: Batch.File, of id: String, isSent: Bool) {
-    _ = try? change(id) { $0.endSending(file, isSent: isSent) }
+  /// Whether nobody has removed a file since it was picked, or its batch.
+  func isThere(_ file: Batch.File, in id: String) -> Bool {
+    (try? change(id) { $0.has(file.transfer, as: file.id) }) ?? false
+  }
+
+  /// A file that was picked is told of, or not; then what is stored of one that was removed meanwhile
+  /// goes too.
+  func end(
+    _ file: Batch.File,
+    of settings: BatchSettings,
+    _ stored: TransferResult?,
+    isSent: Bool
+  ) {
+    let isThere = (try? change(settings.id) { $0.endSending(file, isSent: isSent) }) ?? false
+    if !isThere, !isSent, let stored { delete([(settings.remote, stored)]) }
   }
 }
 
