@@ -214,8 +214,16 @@ export class Ferry {
     return (await this.request("transfer/retry", { transferId })).state;
   }
 
-  /** Cancels a transfer; returns its state. */
+  /** Cancels a transfer; returns its state. A batch's file is removed from it. */
   async transferCancel(transferId) {
+    // Nobody would be told of its end.
+    for (const batch of this.#connection.batches.values()) {
+      for (const [fileId, file] of batch.files) {
+        if (!file.live || file.snapshot.transferId !== transferId) continue;
+        await batch.remove(fileId);
+        return "cancelled";
+      }
+    }
     return (await this.request("transfer/cancel", { transferId })).state;
   }
 

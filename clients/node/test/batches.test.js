@@ -98,6 +98,17 @@ test("an AbortSignal removes its file, whatever it does", async (t) => {
   assert.equal(batch.files.size, 0);
 });
 
+test("a batch's file that is cancelled as a transfer leaves its batch", async (t) => {
+  const f = await start(t, fakeOptions(t));
+  const batch = await f.batch({ channel: "hold" });
+  const moving = batch.add(...text("1"));
+  await until(moving, "progress");
+  assert.equal(await f.transferCancel(moving.snapshot.transferId), "cancelled");
+  await assert.rejects(moving, TransferCancelled);
+  await batch.complete();
+  assert.equal(batch.files.size, 0);
+});
+
 test("an id is used once, and again after its removal", async (t) => {
   const f = await start(t, fakeOptions(t));
   const batch = await f.batch({ channel: "hold", batchId: "b" });

@@ -146,3 +146,20 @@ def test_a_batch_is_open_once_and_takes_nothing_after_its_end(fake):
                 batch.add(ferry.Text("x"), name="n")
 
     asyncio.run(run())
+
+
+def test_a_file_that_is_cancelled_as_a_transfer_leaves_its_batch(fake):
+    async def run():
+        async with ferry.Ferry(**fake()) as f:
+            batch = await f.batch("hold", batch_id="b").start()
+            moved = asyncio.Event()
+            told = {"progress": lambda _: moved.set()}
+            moving = batch.add(ferry.Text("x"), name="x.txt", on=told)
+            await moved.wait()
+            assert await f.transfer_cancel(moving.snapshot.transfer_id) == "cancelled"
+            with pytest.raises(ferry.TransferCancelled):
+                await moving
+            await batch.complete()
+            assert batch.files == {}
+
+    asyncio.run(run())
