@@ -300,7 +300,7 @@ extension Outbox {
   }
 
   private func tick(_ state: inout State) {
-    guard state.isProgressActive, let source = state.progressSource else { return }
+    guard state.isProgressActive, !state.isEnded, let source = state.progressSource else { return }
     let now = ContinuousClock.now
     guard now >= state.nextTick else { return }
     // Ticks that passed while the writer was blocked are progress that nobody saw.
