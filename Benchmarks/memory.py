@@ -164,7 +164,11 @@ class NeverReading:
                         raise SystemExit(f"answered twice or never asked: {line[:300]!r}")
                     owed.remove(number)
                     is_put = number < self.puts + 10
-                    if code and (is_put or code != "ERR_OVERLOADED"):
+                    if is_put and code == "ERR_OVERLOADED":
+                        # Too much lay unread: refused, and so owed no end.
+                        transfers.remove(f"q{number}")
+                        continue
+                    if code and code != "ERR_OVERLOADED":
                         raise SystemExit(f"unexpected error: {line[:300]!r}")
                     if is_put and not self.is_detached and f"q{number}" in transfers:
                         raise SystemExit(f"answered before its event: {line[:300]!r}")

@@ -95,7 +95,7 @@ struct StallTests {
       _ = try peer.request()
       try peer.write("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n")
       for byte in "slow and sure".utf8.prefix(12) {
-        usleep(100_000)
+        usleep(100_000)  // The pace that is tested, no wait for something.
         try peer.write([byte])
       }
     } _: { client, server in
@@ -109,6 +109,7 @@ struct StallTests {
     let limits = HTTPLimits(bulk: 1)
     try await withServer(limits: limits) { peer in
       while let request = try peer.request() {
+        // Longer than the second may stand still, had it begun: what is tested.
         if request.line.contains("/first") { usleep(900_000) }
         try peer.answer(200)
       }

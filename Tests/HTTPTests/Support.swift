@@ -138,6 +138,7 @@ final class Gate: Sendable {
   func wait() {
     let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     sem_init(semaphore, 0, 0)
+    // sem_post(3) may be called from any thread; the semaphore lives until it was.
     nonisolated(unsafe) let sent = semaphore
     whenOpen { sem_post(sent) }
     while sem_wait(semaphore) != 0 {}
