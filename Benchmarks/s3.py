@@ -65,9 +65,10 @@ class Contest:
         self.way = "up" if is_up else "down"
         # The level with the strictest targets; the last has the mildest.
         self.checked = "CRC-32C, SHA-256" if is_up else "SHA-256"
-        self.levels = ["no checksum", self.checked, "MD5"] if is_up else [self.checked]
-        if not is_up and max(size for _, size in load.kinds) <= peers.LARGE:
-            self.levels.append("SHA-256, MD5")
+        self.with_md5 = "MD5" if is_up else "SHA-256, MD5"
+        self.levels = ["no checksum", self.checked]
+        if is_up or max(size for _, size in load.kinds) <= peers.LARGE:
+            self.levels.append(self.with_md5)
         self.is_mixed = len(load.kinds) > 1
         # A second and third run of what takes twenty times as long tells nothing more.
         self.is_long = load.count > 5_000
@@ -141,11 +142,12 @@ class Contest:
         checking = ("s5cmd", "rclone, MD5", "aws-cli") if self.is_up else ("rclone, MD5",)
         best, usual = (0.6, 0.9) if is_time else (0.5, 0.7)
         wanted = [(self.checked, checking, best)]
-        if len(self.levels) > 1:
+        if self.with_md5 in self.levels:
             with_md5 = tuple(name for name in checking if name != "aws-cli")
-            wanted.append((self.levels[-1], with_md5, best if self.is_long else usual))
-        if self.is_up and self.is_long:
-            wanted.append((self.levels[0], (*checking, "rclone, no checksum"), best))
+            wanted.append((self.with_md5, with_md5, best if self.is_long else usual))
+        if self.is_long:
+            unchecked = ("rclone, no checksum",) if self.is_up else ("s5cmd", "rclone, no checksum")
+            wanted.append((self.levels[0], (*checking, *unchecked), best))
         if self.load.count == 1 and is_time:
             wanted.append((self.levels[0], ("curl",), 1.25))
         rows = []

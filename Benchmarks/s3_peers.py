@@ -132,7 +132,13 @@ class Task:
             ]
         prefix = self.load.prefix(is_md5)
         return [
-            request(n, "object/get", ref=f"{prefix}/{name}", target=f"{self.place}/{name}")
+            request(
+                n,
+                "object/get",
+                ref=f"{prefix}/{name}",
+                target=f"{self.place}/{name}",
+                digest=digest,
+            )
             for n, name in enumerate(self.load.names, 1)
         ]
 
@@ -156,8 +162,8 @@ def ferry(task: Task, folder: Path, url: str, level: str) -> Command:
     return Command([FERRY, "serve"], {"FERRY_CONFIG": str(path)}, asked)
 
 
-# What is checked: the configuration's `checksum`, and the `digest` of a put. What comes is always
-# hashed, and compared with an MD5 that the server knows of files up to 16 MiB.
+# What is checked: the configuration's `checksum`, and the `digest` of each request; with it, what
+# comes is also compared with an MD5 that the server knows, of files up to 16 MiB.
 LEVELS = {
     "no checksum": ("none", "none"),
     "CRC-32C, SHA-256": ("crc32c", "sha256"),

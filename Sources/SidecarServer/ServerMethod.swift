@@ -100,8 +100,6 @@ protocol TransferMethod: Method {
 }
 
 extension TransferMethod {
-  func computesDigest(_ params: Params) -> Bool { true }
-
   package func handle(_ params: Params, _ call: Call) {
     do throws(TransferError) {
       let options = options(of: params)

@@ -6,9 +6,10 @@ import os
 import socket
 from pathlib import Path
 from typing import Any, Callable
+from urllib.parse import unquote, urlsplit
 
 import pytest
-from files import MIB, parts, sha256_of, slow_upload
+from files import MIB, parts, sha256_of, slow_upload, write_file
 from sidecar import Sidecar
 
 Spawn = Callable[..., Sidecar]
@@ -168,6 +169,30 @@ def test_a_name_from_a_remote_never_leaves_the_folder(ferry: Sidecar, name: str)
 def test_names_that_cannot_be(ferry: Sidecar, name: str) -> None:
     error = ferry.error("file/send", channel="c", text="x", name=name)
     assert (error.code, error.data["field"]) == ("ERR_INVALID_ARGUMENT", "/name")
+
+
+@pytest.mark.parametrize("size", [5, 5 * MIB])
+@pytest.mark.parametrize("target", ["file", "temporary", "inline"])
+def test_a_stored_copy_that_was_damaged_is_told(ferry: Sidecar, target: str, size: int) -> None:
+    if target == "inline" and size > MIB:
+        pytest.skip("fits no line")
+    write_file(ferry.work / "source", size)
+    stored = ferry.call("object/put", ref="a", path="source")
+    copy = Path(unquote(urlsplit(stored["url"]).path))
+    copy.chmod(0o600)
+    with copy.open("r+b") as file:
+        file.seek(size - 1)
+        file.write(b"!")
+    ask: dict[str, Any] = {"file": {"target": "got"}, "inline": {"target": {"inline": True}}}
+    ask = ask.get(target, {})
+    assert ferry.error("object/get", ref="a", **ask).code == "ERR_CHECKSUM_MISMATCH"
+    assert parts(ferry.home) == []
+    assert not (ferry.work / "got").exists()
+    # Who wants no digest computed has nothing to compare.
+    got = ferry.call("object/get", ref="a", digest="none", **ask)
+    assert (got["size"], "sha256" in got) == (size, False)
+    if target != "inline":
+        assert Path(got["path"]).read_bytes() == copy.read_bytes()
 
 
 @pytest.mark.parametrize("source", [{"text": "x"}, {"data": ""}])

@@ -215,6 +215,25 @@ def test_a_file_that_a_killed_process_had_put_in_place_is_the_result(
         assert list(made.parent.iterdir()) == []
 
 
+def test_a_download_that_is_not_hashed_goes_on_after_a_kill(spawn: Spawn, server: S3Server) -> None:
+    data = content(20 * MIB)
+    server.bucket.put("k", {}, data)
+    arrived, hold = threading.Event(), threading.Event()
+    server.fault(method="GET", skip=2, before=arrived.set, gate=hold, drop_before=True)
+    first = serve(spawn, server)
+    first.call("object/get", ref="k", target="got", transferId="t", digest="none", detach=True)
+    assert arrived.wait(30)
+    first.kill()
+    hold.set()
+    later = serve(spawn, server)
+    later.call("transfer/resume", transferId="t")
+    result = later.event("downloaded", transferId="t")
+    assert result["size"] == len(data)
+    assert "sha256" not in result
+    assert sha256(Path(result["path"]).read_bytes()) == sha256(data)
+    assert parts(later.home) == []
+
+
 def age(ferry: Sidecar, transfer: str, milliseconds: int) -> None:
     """Makes what dead processes know of a transfer so much older."""
     for file in ferry.home.rglob("*.db"):

@@ -360,6 +360,10 @@ def test_damage_that_nobody_else_notices_is_found(ferry: Sidecar, server: S3Serv
     server.bucket.objects["small"].content = b"hellO"
     error = ferry.error("object/get", ref="small", target={"inline": True})
     assert error.code == "ERR_CHECKSUM_MISMATCH"
+    # Who wants no digest computed has nothing to compare.
+    got = ferry.call("object/get", ref="small", target={"inline": True}, digest="none")
+    assert base64.b64decode(got["data"]) == b"hellO"
+    assert "sha256" not in got
 
 
 def test_an_object_without_an_etag_has_its_own_digest(ferry: Sidecar, server: S3Server) -> None:

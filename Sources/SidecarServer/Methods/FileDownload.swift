@@ -15,6 +15,7 @@ struct FileDownload: TransferMethod {
     var fileID: String?
     var target: TargetParams
     var cipherKey: String?
+    var computesDigest: Bool
     var options: TransferOptions
   }
 
@@ -29,6 +30,7 @@ struct FileDownload: TransferMethod {
       fileID: fileID,
       target: target,
       cipherKey: cipherKey,
+      computesDigest: fields.computesDigest(),
       options: TransferOptions(&fields, isStream: target.isStream)
     )
   }
@@ -62,6 +64,7 @@ struct FileDownload: TransferMethod {
 
   func options(of params: Params) -> TransferOptions { params.options }
   func remote(of params: Params) -> String? { params.remote }
+  func computesDigest(_ params: Params) -> Bool { params.computesDigest }
 
   func operation(
     _ params: Params,

@@ -13,6 +13,7 @@ struct ObjectGet: TransferMethod {
     var ref: String
     var target: TargetParams
     var range: ByteRange?
+    var computesDigest: Bool
     var options: TransferOptions
   }
 
@@ -31,12 +32,14 @@ struct ObjectGet: TransferMethod {
       ref: ref,
       target: target,
       range: range,
+      computesDigest: fields.computesDigest(),
       options: TransferOptions(&fields, isStream: target.isStream)
     )
   }
 
   func options(of params: Params) -> TransferOptions { params.options }
   func remote(of params: Params) -> String? { params.remote }
+  func computesDigest(_ params: Params) -> Bool { params.computesDigest }
 
   func operation(
     _ params: Params,

@@ -48,6 +48,11 @@ extension JSONFields {
     return type
   }
 
+  /// Whether a transfer computes the content's SHA-256 while bytes move; by default it does.
+  mutating func computesDigest() throws(JSONError) -> Bool {
+    try optionalEnum("digest", of: DigestChoice.self) != DigestChoice.none
+  }
+
   /// How many entries a page may have: 1 to 1,000, by default 100.
   mutating func limit() throws(JSONError) -> Int {
     Int(try optionalInt("limit", in: 1...1000) ?? 100)
@@ -69,4 +74,8 @@ extension JSONFields {
     }
     return timetoken
   }
+}
+
+private enum DigestChoice: String, CaseIterable {
+  case sha256, none
 }

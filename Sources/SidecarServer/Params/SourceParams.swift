@@ -16,10 +16,6 @@ struct SourceParams: Sendable {
     case stream(size: Int64?)
   }
 
-  private enum DigestChoice: String, CaseIterable {
-    case sha256, none
-  }
-
   init(_ fields: inout JSONFields) throws(JSONError) {
     let path = try fields.optionalString("path")
     let data = try fields.optionalString("data")
@@ -29,7 +25,7 @@ struct SourceParams: Sendable {
     }
     name = try fields.optionalString("name")
     contentType = try fields.contentType()
-    computesDigest = try fields.optionalEnum("digest", of: DigestChoice.self) != DigestChoice.none
+    computesDigest = try fields.computesDigest()
     switch (path, data, text, stream) {
     case (let path?, nil, nil, nil):
       content = .path(path)

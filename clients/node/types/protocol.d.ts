@@ -579,7 +579,10 @@ export type FileSendParams = {
    * `application/octet-stream`. Two different explicit ones are refused.
    */
   contentType?: string;
-  /** Whether the content's SHA-256 is computed while it is sent, and reported. */
+  /**
+   * Whether the content's SHA-256 is computed while bytes move, and reported; on a download also
+   * compared with what the remote knows.
+   */
   digest?: "sha256" | "none";
   /** The host's own content beside the file: any JSON, delivered as it is. */
   message?: unknown;
@@ -750,6 +753,11 @@ export type FileDownloadParams = {
   /** Whether a path target may replace an existing file; otherwise ERR_TARGET_EXISTS. */
   overwrite?: boolean;
   /**
+   * Whether the content's SHA-256 is computed while bytes move, and reported; on a download also
+   * compared with what the remote knows.
+   */
+  digest?: "sha256" | "none";
+  /**
    * Encrypts, or decrypts, this request with a key of its own, on kind `pubnub`: in the older form
    * of PubNub's SDKs (deprecated; `crypto` of the configuration is for the present one). Refused
    * elsewhere. Never logged or stored, so a transfer that an earlier process left goes on only when
@@ -781,8 +789,8 @@ export type FileDownloadResult = {
   data?: string;
   /** Bytes received. */
   size: number;
-  /** Of the bytes received. */
-  sha256: Sha256;
+  /** Of the bytes received; absent with `digest: "none"`. */
+  sha256?: Sha256;
 } | Detached;
 
 /** Of `file/delete`. Deletes a file of a channel; its announcements stay in history. */
@@ -838,7 +846,10 @@ export type ObjectPutParams = {
    * `application/octet-stream`. Two different explicit ones are refused.
    */
   contentType?: string;
-  /** Whether the content's SHA-256 is computed while it is sent, and reported. */
+  /**
+   * Whether the content's SHA-256 is computed while bytes move, and reported; on a download also
+   * compared with what the remote knows.
+   */
   digest?: "sha256" | "none";
   /** What to keep with it. `contentType` here and as a parameter must not differ. */
   metadata?: SettableMetadata;
@@ -884,6 +895,11 @@ export type ObjectGetParams = {
   /** Whether a path target may replace an existing file; otherwise ERR_TARGET_EXISTS. */
   overwrite?: boolean;
   /**
+   * Whether the content's SHA-256 is computed while bytes move, and reported; on a download also
+   * compared with what the remote knows.
+   */
+  digest?: "sha256" | "none";
+  /**
    * Only these bytes; cut at the object's end. An `offset` past the end is ERR_INVALID_ARGUMENT.
    */
   range?: {
@@ -917,8 +933,8 @@ export type ObjectGetResult = {
   data?: string;
   /** Bytes received. */
   size: number;
-  /** Of the bytes received. */
-  sha256: Sha256;
+  /** Of the bytes received; absent with `digest: "none"`. */
+  sha256?: Sha256;
   metadata: Metadata;
 } | Detached;
 
@@ -1761,8 +1777,8 @@ export type DownloadedNotification = {
   temporary?: boolean;
   /** Bytes received. */
   size: number;
-  /** Of the bytes received. */
-  sha256: Sha256;
+  /** Of the bytes received; absent with `digest: "none"`. */
+  sha256?: Sha256;
 };
 
 /**

@@ -125,6 +125,7 @@ class FileMethods(TransferMethods):
         inline: bool = False,
         max_size: Optional[int] = None,
         stream: bool = False,
+        digest: Optional[str] = None,
         cipher_key: Optional[str] = None,
         remote: Optional[str] = None,
         transfer_id: Optional[str] = None,
@@ -138,10 +139,12 @@ class FileMethods(TransferMethods):
         It goes to a path (`to`), into memory (`inline`), through `handle.chunks()` (`stream`), or
         to a temporary file. `name` is what the sender chose: a `to` that ends in "/" is a folder,
         in which the file gets that name made safe.
+
+        - digest: "none" leaves the SHA-256 out, and with it the comparison.
         """
         values = params(
             channel=channel, id=id, name=name, url=url, message_id=message_id,
-            overwrite=overwrite or None, cipher_key=cipher_key,
+            overwrite=overwrite or None, digest=digest, cipher_key=cipher_key,
         )  # fmt: skip
         return self._download(
             "file/download",

@@ -63,6 +63,7 @@ class ObjectMethods(TransferMethods):
         inline: bool = False,
         max_size: Optional[int] = None,
         stream: bool = False,
+        digest: Optional[str] = None,
         range: Optional[Tuple[int, Optional[int]]] = None,
         remote: Optional[str] = None,
         transfer_id: Optional[str] = None,
@@ -75,7 +76,7 @@ class ObjectMethods(TransferMethods):
         - range: (offset, length) in bytes; a length of None is to the end.
         """
         part = None if range is None else params(offset=range[0], length=range[1])
-        values = params(ref=ref, overwrite=overwrite or None, range=part)
+        values = params(ref=ref, overwrite=overwrite or None, digest=digest, range=part)
         return self._download(
             "object/get",
             merged(values, transfer_params(transfer_id, remote, detach, progress)),
