@@ -16,8 +16,8 @@ extension Index {
     try mapped { () throws(SQLiteError) in
       try database.run(
         """
-        INSERT INTO file (channel, id, name, size, content_type, sha256, md5, created)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO file (channel, id, name, size, content_type, sha256, created)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         """,
         .text(file.channel),
         .text(shared.id),
@@ -25,7 +25,6 @@ extension Index {
         .integer(file.size),
         .optional(shared.contentType),
         .optional(shared.sha256),
-        .optional(file.md5),
         .optional(shared.createdMs)
       )
     }
@@ -37,11 +36,11 @@ extension Index {
   /// - Throws: `ERR_NOT_FOUND`.
   func file(
     _ key: FileKey
-  ) throws(TransferError) -> (file: SharedFile, size: Int64, md5: String?) {
+  ) throws(TransferError) -> (file: SharedFile, size: Int64) {
     let found = try mapped { () throws(SQLiteError) in
       try database.first(
         """
-        SELECT size, content_type, sha256, md5, created FROM file
+        SELECT size, content_type, sha256, created FROM file
         WHERE id = ? AND channel = ? AND name = ?
         """,
         .text(key.id),
@@ -54,9 +53,9 @@ extension Index {
           size: row.integer(0),
           contentType: row.optionalText(1),
           sha256: row.optionalText(2),
-          createdMs: row.integer(4)
+          createdMs: row.integer(3)
         )
-        return (file, row.integer(0), row.optionalText(3))
+        return (file, row.integer(0))
       }
     }
     guard let found else {

@@ -19,7 +19,6 @@ extension Index {
       createdMs: now,
       updatedMs: now,
       etag: staging.id,
-      md5: object.md5,
       sha256: object.sha256,
       // Microseconds, as Firebase counts: it rises over a deletion too.
       generation: max((old?.generation ?? 0) + 1, Clock.timetoken() / 10)
@@ -92,7 +91,7 @@ extension Index {
       let found = try database.first(
         """
         SELECT content, size, content_type, cache_control, content_disposition, content_encoding,
-          content_language, created, updated, md5, sha256, generation FROM object WHERE path = ?
+          content_language, created, updated, sha256, generation FROM object WHERE path = ?
         """,
         .text(path)
       ) { row in
@@ -108,9 +107,8 @@ extension Index {
           createdMs: row.integer(7),
           updatedMs: row.integer(8),
           etag: row.text(0),
-          md5: row.optionalText(9),
-          sha256: row.optionalText(10),
-          generation: row.integer(11)
+          sha256: row.optionalText(9),
+          generation: row.integer(10)
         )
       }
       guard var metadata = found else { return nil }
@@ -129,7 +127,11 @@ extension Index {
     try mapped { () throws(SQLiteError) in
       // REPLACE deletes the old row first, and with it its custom metadata.
       try database.run(
-        "INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        """
+        INSERT OR REPLACE INTO object (path, content, size, content_type, cache_control,
+          content_disposition, content_encoding, content_language, created, updated, sha256,
+          generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
         path,
         .text(metadata.etag),
         .integer(metadata.size),
@@ -140,7 +142,6 @@ extension Index {
         .optional(settable.contentLanguage),
         .integer(metadata.createdMs),
         .integer(metadata.updatedMs),
-        .optional(metadata.md5),
         .optional(metadata.sha256),
         .optional(metadata.generation)
       )

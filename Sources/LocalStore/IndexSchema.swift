@@ -3,8 +3,10 @@ import TransferModel
 
 /// The tables of `index.db` and the rules by which a file is ours.
 enum IndexSchema {
-  /// The version this code writes; it reads no other.
-  static let version: Int64 = 1
+  /// The version this code makes.
+  ///
+  /// It works with version 1 as it is: a column more (`md5`), which is not read and written empty.
+  static let version: Int64 = 2
 
   /// Makes the tables of an empty file; leaves a newer or foreign one alone.
   ///
@@ -26,7 +28,7 @@ enum IndexSchema {
           + "use the newer ferry, or another root"
       )
     }
-    guard found.version == version || found.tables == 0 else {
+    guard found.version > 0 || found.tables == 0 else {
       throw TransferError(
         .unsupported,
         "\(path) is not an index of ferry's: choose another root"
@@ -60,7 +62,7 @@ enum IndexSchema {
     }
   }
 
-  /// The tables of version 1.
+  /// The tables of this version.
   ///
   /// Text compares by bytes (BINARY), which is the order listings promise. Times are in
   /// milliseconds since 1970; `content` and a file's `id` name a file below `content/`; a file's
@@ -72,14 +74,14 @@ enum IndexSchema {
       path TEXT PRIMARY KEY, content TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
       content_type TEXT NOT NULL, cache_control TEXT, content_disposition TEXT,
       content_encoding TEXT, content_language TEXT, created INTEGER NOT NULL,
-      updated INTEGER NOT NULL, md5 TEXT, sha256 TEXT, generation INTEGER NOT NULL
+      updated INTEGER NOT NULL, sha256 TEXT, generation INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE custom (
       path TEXT NOT NULL REFERENCES object ON DELETE CASCADE, key TEXT NOT NULL,
       value TEXT NOT NULL, PRIMARY KEY (path, key)) WITHOUT ROWID;
     CREATE TABLE file (
       seq INTEGER PRIMARY KEY AUTOINCREMENT, channel TEXT NOT NULL, id TEXT NOT NULL UNIQUE,
-      name TEXT NOT NULL, size INTEGER NOT NULL, content_type TEXT, sha256 TEXT, md5 TEXT,
+      name TEXT NOT NULL, size INTEGER NOT NULL, content_type TEXT, sha256 TEXT,
       created INTEGER NOT NULL, announced INTEGER);
     CREATE INDEX file_channel ON file (channel, seq);
     CREATE TABLE message (

@@ -12,7 +12,6 @@ extension LocalStore {
   ///   - contentType: Its MIME type, where known.
   ///   - size: Bytes that were written to the staging.
   ///   - sha256: Lower-case hexadecimal, where computed.
-  ///   - md5: Lower-case hexadecimal, where computed.
   /// - Returns: The file, with its id.
   /// - Throws: The errors of all calls.
   package func publishFile(
@@ -21,16 +20,14 @@ extension LocalStore {
     name: String,
     contentType: String?,
     size: Int64,
-    sha256: String?,
-    md5: String?
+    sha256: String?
   ) async throws(TransferError) -> SharedFile {
     let file = NewFile(
       channel: channel,
       name: name,
       contentType: contentType,
       size: size,
-      sha256: sha256,
-      md5: md5
+      sha256: sha256
     )
     return try await write(staging) { index throws(TransferError) in
       try index.publishFile(staging, file)
@@ -58,7 +55,6 @@ extension LocalStore {
         id: key.id,
         size: found.size,
         sha256: found.file.sha256,
-        md5: found.md5,
         layout: index.layout
       )
       return (content, found.file)

@@ -13,7 +13,6 @@ extension LocalStore {
   ///   - condition: What must hold of an object that is there.
   ///   - size: Bytes that were written to the staging.
   ///   - sha256: Lower-case hexadecimal, where computed.
-  ///   - md5: Lower-case hexadecimal, where computed.
   /// - Returns: The object's metadata.
   /// - Throws: `ERR_PRECONDITION_FAILED`; `ERR_INVALID_ARGUMENT` for the root and for paths over
   ///   1,024 bytes.
@@ -23,16 +22,14 @@ extension LocalStore {
     settable: SettableMetadata,
     condition: WriteCondition,
     size: Int64,
-    sha256: String?,
-    md5: String?
+    sha256: String?
   ) async throws(TransferError) -> ObjectMetadata {
     try Self.requireObject(ref)
     let object = NewObject(
       reference: ref,
       settable: settable,
       size: size,
-      sha256: sha256,
-      md5: md5
+      sha256: sha256
     )
     return try await write(staging) { index throws(TransferError) in
       try index.publishObject(staging, object, condition: condition)
@@ -52,7 +49,6 @@ extension LocalStore {
         id: metadata.etag,
         size: metadata.size,
         sha256: metadata.sha256,
-        md5: metadata.md5,
         layout: index.layout
       )
       return (content, metadata)

@@ -8,7 +8,6 @@ struct NewObject: Sendable {
   var size: Int64
   /// Lower-case hexadecimal, where computed.
   var sha256: String?
-  var md5: String?
 }
 
 /// A channel's file as its sender describes it.
@@ -20,5 +19,4 @@ struct NewFile: Sendable {
   var size: Int64
   /// Lower-case hexadecimal, where computed.
   var sha256: String?
-  var md5: String?
 }

@@ -14,8 +14,6 @@ package final class StoredContent: Sendable {
   package let size: Int64
   /// Lower-case hexadecimal, where known.
   package let sha256: String?
-  /// Lower-case hexadecimal, where known.
-  package let md5: String?
 
   /// Opens the content; blocks.
   ///
@@ -25,7 +23,6 @@ package final class StoredContent: Sendable {
     id: String,
     size: Int64,
     sha256: String?,
-    md5: String?,
     layout: StoreLayout
   ) throws(TransferError) {
     let path = layout.content(id)
@@ -39,7 +36,7 @@ package final class StoredContent: Sendable {
           + "delete the object or file, or store it again"
       )
     }
-    (self.id, self.size, self.sha256, self.md5) = (id, size, sha256, md5)
+    (self.id, self.size, self.sha256) = (id, size, sha256)
   }
 
   deinit { close(descriptor) }

@@ -63,18 +63,18 @@ extension TransferRun {
 
   private func hashOutgoing(_ size: Int64) async throws(TransferError) {
     guard let source, heldSource == nil else {
-      hasher = ContentHasher(md5: false)
+      hasher = ContentHasher()
       if case .bytes(let bytes) = spec.source { hasher?.update(bytes) }
       if let heldSource { hasher?.update(heldSource) }
       return
     }
     if size <= Self.hashedFirstLimit {
-      hasher = try await hash(of: source.number, upTo: size, md5: false)
+      hasher = try await hash(of: source.number, upTo: size)
     } else {
       following = FrontierDigest(
         of: source.number,
         owner: source,
-        ContentHasher(md5: false),
+        ContentHasher(),
         on: environment.pool
       )
       following?.add(0..<size)

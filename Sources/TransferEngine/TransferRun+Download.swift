@@ -24,7 +24,7 @@ extension TransferRun {
     self.content = content
     range = start..<start + length
     slot.set(total: length)
-    hasher = spec.computesDigest ? ContentHasher(md5: false) : nil
+    hasher = spec.computesDigest ? ContentHasher() : nil
   }
 
   /// Moves the content to the target, verifies it and puts it in place.
@@ -165,7 +165,7 @@ extension TransferRun {
     inHand.target = part.targetPath
     inHand.content = content.id
     let size = min(try part.size(), Int64(range.count))
-    hasher = try await hash(of: part.number, upTo: size, md5: false)
+    hasher = try await hash(of: part.number, upTo: size)
     offset = size
     slot.set(loaded: size)
   }
@@ -179,9 +179,9 @@ extension TransferRun {
     guard let file = try? SourceFile.open(path), file.size == Int64(range.count) else {
       return false  // nothing there, or something else, which the part's making will report
     }
-    let wanted = ContentHasher(md5: false)
+    let wanted = ContentHasher()
     if let error = wanted.update(from: content.descriptor, in: range) { throw error }
-    let found = ContentHasher(md5: false)
+    let found = ContentHasher()
     if let error = found.update(from: file.number, in: 0..<file.size) { throw error }
     guard found.sha256Hex == wanted.sha256Hex else { return false }
     if hasher != nil { hasher = found }

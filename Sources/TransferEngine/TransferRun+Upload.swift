@@ -7,7 +7,7 @@ internal import TransferModel
 /// The steps of an upload: source → staged content → object or file.
 extension TransferRun {
   /// Files up to so many bytes are read once, hashed and written; larger ones are copied by the
-  /// kernel while other threads hash them.
+  /// kernel while another thread hashes them.
   private static let bufferedLimit: Int64 = 256 << 10
 
   /// Finds out how far an earlier process came, and takes up what it staged.
@@ -38,8 +38,8 @@ extension TransferRun {
   /// Counts what is staged already; stopped meanwhile, it is hashed again.
   private func takeUp(_ staging: Staging) async throws(TransferError) {
     let size = try FileScan.size(of: staging.descriptor)
-    hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
-    hasher = try await hash(of: staging.descriptor, upTo: size, md5: true)
+    hasher = spec.computesDigest ? ContentHasher() : nil
+    hasher = try await hash(of: staging.descriptor, upTo: size)
     offset = size
     slot.set(loaded: size)
   }
@@ -48,7 +48,7 @@ extension TransferRun {
     try openSource()
     let new = try store.stage(expectedSize: slot.total)
     staging = new
-    hasher = spec.computesDigest ? ContentHasher(md5: true) : nil
+    hasher = spec.computesDigest ? ContentHasher() : nil
     inHand.staging = new.id
     // Small content is sent again rather than gone on with, and its part swept by the next start;
     // a large part would lie about for a day if nobody knew of it.
@@ -127,8 +127,7 @@ extension TransferRun {
       settable: settable,
       condition: condition,
       size: offset,
-      sha256: hasher?.sha256Hex,
-      md5: hasher?.md5Hex
+      sha256: hasher?.sha256Hex
     )
     self.staging = nil
     return .objectPublished(metadata, url: store.url(content: metadata.etag))
@@ -148,8 +147,7 @@ extension TransferRun {
       name: name,
       contentType: contentType,
       size: offset,
-      sha256: hasher?.sha256Hex,
-      md5: hasher?.md5Hex
+      sha256: hasher?.sha256Hex
     )
     self.staging = nil
     return .filePublished(file, url: store.url(content: file.id))
@@ -191,8 +189,8 @@ extension TransferRun {
     while offset < source.size {
       let length = try await slice(of: source.size - offset)
       let range = offset..<offset + Int64(length)
-      // The pages just read are hashed by other threads while this one has them copied.
-      async let hashing = hasher?.updateInParallel(from: source.number, in: range)
+      // The pages just read are hashed by another thread while this one has them copied.
+      async let hashing = hasher?.update(from: source.number, in: range)
       let copied = Result { () throws(TransferError) in
         try copy.copySlice(
           from: source.number,

@@ -321,7 +321,7 @@ actor TransferRun {
   func hash(
     of descriptor: Int32,
     upTo size: Int64,
-    md5: Bool,
+    md5: Bool = false,
     isNeeded: Bool = false
   ) async throws(TransferError) -> ContentHasher? {
     guard spec.computesDigest || isNeeded else { return nil }

@@ -87,7 +87,7 @@ import TransferModel
     // Written behind the store's back: how objects get there is not what is tested here.
     _ = try await store.latestTimetoken()
     let rows = paths.enumerated().map { number, path in
-      "('\(path)', '\(number)', 1, 't', NULL, NULL, NULL, NULL, 1, 1, NULL, NULL, 1)"
+      "('\(path)', '\(number)', 1, 't', NULL, NULL, NULL, NULL, 1, 1, NULL, 1)"
     }
     _ = try scratch.index("INSERT INTO object VALUES \(rows.joined(separator: ","))")
     for (prefix, recursive) in [("", true), ("", false), ("big", false), ("folder 7", false)] {
@@ -105,7 +105,7 @@ import TransferModel
       """
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
       INSERT INTO object
-      SELECT 'many/deep/' || i, i, 1, 't', NULL, NULL, NULL, NULL, 1, 1, NULL, NULL, 1 FROM n
+      SELECT 'many/deep/' || i, i, 1, 't', NULL, NULL, NULL, NULL, 1, 1, NULL, 1 FROM n
       """
     )
     // Reading all rows would cost some 200 times as much as skipping them; the two are timed side

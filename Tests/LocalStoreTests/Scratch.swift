@@ -54,8 +54,7 @@ extension LocalStore {
       settable: SettableMetadata(contentType: "text/plain", custom: custom),
       condition: condition,
       size: Int64(text.utf8.count),
-      sha256: nil,
-      md5: nil
+      sha256: nil
     )
   }
 
@@ -67,8 +66,7 @@ extension LocalStore {
       name: name,
       contentType: "text/plain",
       size: Int64(text.utf8.count),
-      sha256: nil,
-      md5: nil
+      sha256: nil
     )
   }
 }

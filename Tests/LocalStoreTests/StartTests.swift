@@ -57,8 +57,7 @@ import TransferModel
       name: "f",
       contentType: nil,
       size: 6,
-      sha256: nil,
-      md5: nil
+      sha256: nil
     )
   }
 
@@ -149,6 +148,26 @@ import TransferModel
     }
     try good.write(to: URL(fileURLWithPath: path))
     #expect(await error() == nil)
+  }
+
+  @Test func `a store of version 1 works as it is, and no digest of it outlives its content`()
+    async throws
+  {
+    _ = try await begun()
+    for sql in [
+      "ALTER TABLE object ADD COLUMN md5 TEXT", "ALTER TABLE file ADD COLUMN md5 TEXT",
+      "UPDATE object SET md5 = 'aa'", "PRAGMA user_version = 1",
+    ] {
+      _ = try scratch.index(sql)
+    }
+    let store = LocalStore(root: scratch.root)
+    #expect(try await store.openObject(ObjectReference(path: "kept")).content.text == "kept")
+    try await store.put("kept", "new")
+    let sent = try await store.send("c", "f", "sent")
+    #expect(try await store.listFiles(channel: "c", limit: 9, next: nil).files == [sent])
+    #expect(try await store.openObject(ObjectReference(path: "kept")).content.text == "new")
+    #expect(try scratch.index("SELECT count(*) FROM object WHERE md5 IS NULL") == ["1"])
+    #expect(try scratch.index("PRAGMA user_version") == ["1"])
   }
 
   @Test func `a root that cannot be is an error, and works once the cause is gone`() async throws {

@@ -17,7 +17,7 @@ import Testing
     let content = (0..<9 * piece + 17).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 11) }
     let expected = Digest(.sha256)
     expected.update(content)
-    let first = ContentHasher(md5: false)
+    let first = ContentHasher()
     try part.write(Array(content[..<piece]), at: 0)
     first.update(Array(content[..<piece]))
     let following = FrontierDigest(

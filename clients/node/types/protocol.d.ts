@@ -156,7 +156,7 @@ export type Metadata = {
   updated: Time;
   /** Opaque; changes with every write of the content. For `ifMatch` and `ifNoneMatch`. */
   etag: string;
-  /** MD5, 32 lower-case hexadecimal digits. */
+  /** MD5, 32 lower-case hexadecimal digits; kind `s3` alone knows it, of objects put whole. */
   md5?: string;
   /** CRC-32C, 8 lower-case hexadecimal digits. */
   crc32c?: string;
