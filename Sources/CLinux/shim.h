@@ -28,6 +28,11 @@ static inline ssize_t clinux_copy_file_range(int from, int64_t from_offset, int 
   return syscall(SYS_copy_file_range, from, &a, to, &b, length, 0u);
 }
 
+/// sync_file_range(2) that only begins: has a range that was written brought to the disk.
+static inline int clinux_begin_writeback(int fd, int64_t offset, int64_t length) {
+  return sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
+}
+
 /// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST rather than replace.
 static inline int clinux_rename_noreplace(const char *from, const char *to) {
   return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1u);

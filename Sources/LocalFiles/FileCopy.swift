@@ -46,6 +46,8 @@ package final class FileCopy: Sendable {
   ) throws(TransferError) -> Int {
     let cloned = clonedBytes.load(ordering: .relaxed)
     if cloned >= 0 { return Int(min(Int64(length), max(0, cloned - sourceOffset))) }
+    // While more is copied the disk writes, and the sync at the end has little to wait for.
+    defer { _ = clinux_begin_writeback(target, targetOffset, Int64(length)) }
     var done = 0
     while done < length, !kernelRefused.load(ordering: .relaxed) {
       let count = clinux_copy_file_range(

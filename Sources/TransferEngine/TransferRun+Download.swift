@@ -77,21 +77,15 @@ extension TransferRun {
     while offset < Int64(range.count) {
       let length = try await slice(of: Int64(range.count) - offset)
       let start = range.lowerBound + offset
-      async let hashing = hasher?.update(
+      let count = try await copy.copySlice(
         from: content.descriptor,
-        in: start..<start + Int64(length)
+        at: start,
+        to: part.number,
+        at: offset,
+        length: length,
+        hashedBy: hasher
       )
-      let copied = Result { () throws(TransferError) in
-        try copy.copySlice(
-          from: content.descriptor,
-          at: start,
-          to: part.number,
-          at: offset,
-          length: length
-        )
-      }
-      if let error = await hashing { throw error }
-      guard try copied.get() == length else { throw Self.truncated }
+      guard count == length else { throw Self.truncated }
       advance(by: length)
     }
     try verify(content)

@@ -188,20 +188,14 @@ extension TransferRun {
     if offset == 0 { copy.clone(from: source.number, to: staging.descriptor) }
     while offset < source.size {
       let length = try await slice(of: source.size - offset)
-      let range = offset..<offset + Int64(length)
-      // The pages just read are hashed by another thread while this one has them copied.
-      async let hashing = hasher?.update(from: source.number, in: range)
-      let copied = Result { () throws(TransferError) in
-        try copy.copySlice(
-          from: source.number,
-          at: range.lowerBound,
-          to: staging.descriptor,
-          at: range.lowerBound,
-          length: length
-        )
-      }
-      if let error = await hashing { throw error }
-      let count = try copied.get()
+      let count = try await copy.copySlice(
+        from: source.number,
+        at: offset,
+        to: staging.descriptor,
+        at: offset,
+        length: length,
+        hashedBy: hasher
+      )
       guard count == length else {
         throw TransferError(
           .fileChanged,
