@@ -211,6 +211,11 @@ package final class PartFile: Sendable {
     }
   }
 
+  /// Has the disk begin to write what came, so that syncing has little to wait for.
+  package func beginWriteback(of range: Range<Int64>) {
+    _ = clinux_begin_writeback(number, range.lowerBound, Int64(range.count))
+  }
+
   /// Brings what was written to the disk (`fdatasync`).
   ///
   /// After an error the bytes may be lost although a second call succeeds: start anew.

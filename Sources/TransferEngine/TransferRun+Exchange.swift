@@ -52,7 +52,9 @@ extension TransferRun {
     switch answer.result {
     case .success(let response):
       if response.isSuccess, case .target(let offset, _) = exchange.request.sink {
-        follow(offset..<offset + response.delivered)
+        let range = offset..<offset + response.delivered
+        if range.count > AdmissionQueue.smallLimit { part?.beginWriteback(of: range) }
+        follow(range)
       }
       backend.receive(.answered(id: exchange.id, response))
     case .failure(let error):
