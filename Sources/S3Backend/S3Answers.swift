@@ -71,8 +71,8 @@ struct ListedParts: Equatable {
         let etag = part.text("ETag"), let size = part.size
       else { return nil }
       // What is none cannot be completed with, so the part is sent again.
-      if etag.isEmpty || etag.contains(" ") { continue }
-      let crc32c = part.text("ChecksumCRC32C").flatMap { $0.isEmpty ? nil : $0 }
+      guard etag.isVisible else { continue }
+      let crc32c = part.text("ChecksumCRC32C").flatMap { $0.isVisible ? $0 : nil }
       parts[number] = ListedPart(part: UploadedPart(etag: etag, crc32c: crc32c), size: size)
     }
     // rclone leaves the element out.
@@ -135,6 +135,13 @@ extension String {
     guard utf8.count >= 2, hasPrefix("\""), hasSuffix("\"") else { return self }
     return String(dropFirst().dropLast())
   }
+
+  /// Whether it can be said again as it came, in a header, a body or a checkpoint: as ETags, of visible
+  /// ASCII alone.
+  var isVisible: Bool { !isEmpty && utf8.allSatisfy { (0x21..<0x7F).contains($0) } }
+
+  /// Whether an ETag tells one version from every other.
+  var isValidator: Bool { isVisible && self != "*" && !hasPrefix("W/") }
 
   /// An ETag as headers carry it.
   var quoted: String { hasPrefix("\"") || hasPrefix("W/") ? self : "\"\(self)\"" }

@@ -173,7 +173,7 @@ extension S3Remote {
     let source = "/\(settings.bucket)/\(key)"
     headers.append(HTTPHeader("x-amz-copy-source", PercentEncoding.path(source)))
     headers.append(HTTPHeader("x-amz-metadata-directive", "REPLACE"))
-    if let etag = response.header("etag") {
+    if let etag = response.header("etag"), etag.isValidator {
       headers.append(HTTPHeader("x-amz-copy-source-if-match", etag))
     }
     let kept = [

@@ -269,12 +269,13 @@ extension S3Upload {
       throw remote.error(fault, "send part \(part + 1) of \(destination.path) to")
     }
     // What the server took counts, although another part has failed meanwhile.
-    guard let etag = response.header("etag"), !etag.isEmpty, !etag.contains(" ") else {
+    guard let etag = response.header("etag"), etag.isVisible else {
       guard step == .send else { return }
-      throw unclear("took a part without giving it an ETag")
+      throw unclear("took a part without giving it a usable ETag")
     }
-    let crc32c = multipart?.hasCRC32C == true ? response.header(S3Remote.crc32cHeader) : nil
-    multipart?.finish(part, UploadedPart(etag: etag, crc32c: crc32c))
+    let crc32c = response.header(S3Remote.crc32cHeader).flatMap { $0.isVisible ? $0 : nil }
+    let isWanted = multipart?.hasCRC32C == true
+    multipart?.finish(part, UploadedPart(etag: etag, crc32c: isWanted ? crc32c : nil))
   }
 
   private mutating func take(_ response: HTTPResponse) throws(TransferError) {

@@ -39,6 +39,13 @@ struct UploadDestination: Sendable, Equatable {
         field: "/ifNoneMatch"
       )
     }
+    if let etag = condition.ifMatch, !etag.isVisible {
+      throw TransferError(
+        .invalidArgument,
+        "An ETag has neither blanks nor control characters; take ifMatch from object/get.",
+        field: "/ifMatch"
+      )
+    }
     if condition.ifMatch == "*" || (condition.ifMatch != nil && condition.ifNoneMatch != nil) {
       throw TransferError(
         .unsupported,

@@ -113,6 +113,18 @@ struct ObjectCallTests {
     #expect(code([answer(200, objectHeaders(size: 5 << 30 + 1))]) == .unsupported)
   }
 
+  @Test(
+    "An ETag that cannot be said again is not said again",
+    arguments: ["\"\u{7}\"", "*", "W/\"e\""]
+  )
+  func unusableETag(_ etag: String) throws {
+    let there = answer(200, objectHeaders(size: 5, etag: etag))
+    let copied = answer(200, [:], "<CopyObjectResult/>")
+    let (_, requests) = try run(remote.update(reference, MetadataPatch()), [there, copied, there])
+    #expect(requests[1].header("x-amz-copy-source") != nil)
+    #expect(requests[1].header("x-amz-copy-source-if-match") == nil)
+  }
+
   @Test("Removing looks first, so that one that is not there is told")
   func delete() throws {
     let there = answer(200, objectHeaders(size: 1))

@@ -144,6 +144,12 @@ struct S3UploadTests {
     #expect(throws: TransferError.self) { try upload(path: String(repeating: "x", count: 1025)) }
     #expect(throws: TransferError.self) { try upload(condition: .init(ifNoneMatch: "etag")) }
     #expect(throws: TransferError.self) { try upload(condition: .init(ifMatch: "*")) }
+    for etag in ["", "a b", "a\r\nHost: x", "\u{7}", "é"] {
+      let error = #expect(throws: TransferError.self) {
+        try upload(condition: .init(ifMatch: etag))
+      }
+      #expect(error?.field == "/ifMatch")
+    }
   }
 
   @Test("What was put of a source that changed meanwhile is not this upload's, nor a success")
@@ -412,6 +418,11 @@ struct S3UploadTests {
     var talk = try begin()
     try talk.ask(part(1), answer(200))
     #expect(try talk.failure().code == .server)
+    for etag in ["\"a b\"", "\"\u{7}\"", "\"é\""] {
+      var unusable = try begin()
+      try unusable.ask(part(1), answer(200, ["ETag": etag]))
+      #expect(try unusable.failure().code == .server)
+    }
     var nameless = try upload()
     nameless.open(size: 20 * Self.mib)
     try nameless.ask("POST /b/k?uploads=", answer(200, [:], "<html/>"))
