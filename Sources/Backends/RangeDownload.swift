@@ -228,10 +228,7 @@ package struct RangeDownload<Place: DownloadPlace>: Backend {
       // Nothing is there to take a range of.
       size = 0
     } else if response.isCut {
-      throw TransferError(
-        .server,
-        "The storage gives no ranges of the file; something between may be in the way."
-      )
+      throw Self.noRanges
     } else {
       // A part of it, and nobody says which.
       guard response.status != 206 else { throw Self.wrongRange }
@@ -246,8 +243,9 @@ package struct RangeDownload<Place: DownloadPlace>: Backend {
 
   private mutating func continued(_ response: HTTPResponse) throws(TransferError) {
     guard try accepts(response) else { return }
-    guard let came = ContentRange(response), response.status == 206,
-      came.range.lowerBound == done, came.total == size
+    let came = ContentRange(response)
+    if came == nil, response.isSuccess, response.status != 206 { throw Self.noRanges }
+    guard let came, response.status == 206, came.range.lowerBound == done, came.total == size
     else { throw Self.wrongRange }
     guard response.header("ETag") == etag else {
       throw TransferError(
@@ -267,6 +265,13 @@ package struct RangeDownload<Place: DownloadPlace>: Backend {
       return
     }
     done += response.delivered
+  }
+
+  private static var noRanges: TransferError {
+    TransferError(
+      .server,
+      "The storage gives no ranges of the file; something between may be in the way."
+    )
   }
 
   private static var wrongRange: TransferError {

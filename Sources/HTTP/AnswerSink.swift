@@ -39,7 +39,11 @@ struct AnswerSink {
   ) throws(TransferError) {
     guard head.isSuccess else { return }
     let length = request.method == .head ? 0 : head.contentLength ?? 0
+    let isWhole = { request.header("range") != nil && head.headers.first("content-range") == nil }
     switch request.sink {
+    case .memory where isWhole(), .target where isWhole():
+      // Other bytes than were asked for: whoever asked hears of it, and decides what follows.
+      place = .beginning(limit: 0)
     case .memory(let limit):
       guard length <= limit else { throw Self.tooLong(limit: Int64(limit)) }
       body.reserveCapacity(Int(max(0, length)))

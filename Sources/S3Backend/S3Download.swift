@@ -24,6 +24,8 @@ struct S3Download: Backend {
   private var nextID = 0
   /// How often the object changed while it was fetched.
   private var changes = 0
+  /// Whether it comes in pieces, as far as is known: some servers send everything, at once or later.
+  private var givesRanges = true
   /// Whether a host has taken bytes of a stream, which cannot be taken back.
   private var hasStreamed = false
 
@@ -63,9 +65,7 @@ struct S3Download: Backend {
     var range: Range<Int64>
 
     /// Whether other ranges can be told to be of the same version.
-    var canBePinned: Bool {
-      !etag.isEmpty && !etag.hasPrefix("W/") && etag.utf8.allSatisfy { $0 >= 32 && $0 != 127 }
-    }
+    var canBePinned: Bool { etag.isValidator }
   }
 
   /// Begins with nothing asked.
@@ -92,7 +92,7 @@ struct S3Download: Backend {
 
   var checkpoint: [UInt8]? {
     guard isFile else { return nil }
-    guard let object, let plan, object.canBePinned else { return earlier?.text }
+    guard let object, let plan, comesInPieces else { return earlier?.text }
     // What comes at once is fetched again rather than gone on with.
     if plan.size <= RangePlan.firstSize { return nil }
     return DownloadCheckpoint(etag: object.etag, size: object.metadata.size, pieces: plan.text).text
@@ -174,6 +174,9 @@ extension S3Download {
     }
   }
 
+  /// Whether it is fetched piece by piece.
+  private var comesInPieces: Bool { givesRanges && object?.canBePinned == true }
+
   /// Where there is something to go on with, or nothing to fetch, the object is only looked at.
   private var start: Step {
     let isNothing = wanted?.length == 0 || (wanted?.offset ?? 0) > Self.farthest
@@ -209,15 +212,15 @@ extension S3Download {
     } else if plan?.isComplete == true {
       step = .finish
     } else {
-      step = object.canBePinned || plan?.size == RangePlan.firstSize ? .fetch : .fetchAll
+      step = comesInPieces ? .fetch : .fetchAll
     }
   }
 
   private mutating func written() {
-    guard case .write(let bytes, _, let piece) = step, let object else { return }
+    guard case .write(let bytes, _, let piece) = step else { return }
     hasStreamed = target == .stream
     if Int64(bytes.count) == plan?.size { plan?.finishAll() } else { plan?.finish(piece) }
-    step = plan?.isComplete == true || object.canBePinned ? .fetch : .fetchAll
+    step = .fetch
   }
 
   private mutating func take(_ response: HTTPResponse) throws(TransferError) {
@@ -253,7 +256,9 @@ extension S3Download {
         response.body.count == came.range.count
       else { throw wrongBytes }
       try describe(try remote.metadata(of: path, response, size: total), response)
-      return step = .open(response.body)
+      let isAll = object?.range.count == response.body.count
+      // What comes whole comes from the start.
+      return step = .open(isAll || comesInPieces ? response.body : nil)
     }
     // A part of it, and nobody says which.
     guard response.status != 206 else { throw wrongBytes }
@@ -264,6 +269,12 @@ extension S3Download {
     if object.range.upperBound <= Int64(response.body.count) {
       return step = .open(Array(response.body[object.range.asIndices]))
     }
+    try expectWhole(object)
+    step = .open(nil)
+  }
+
+  /// The server sends all of it, whatever range is asked for.
+  private mutating func expectWhole(_ object: Object) throws(TransferError) {
     guard isFile, object.range == 0..<object.metadata.size else {
       throw TransferError(
         .unsupported,
@@ -271,8 +282,7 @@ extension S3Download {
           + "to a file."
       )
     }
-    self.object?.etag = ""
-    step = .open(nil)
+    givesRanges = false
   }
 
   private mutating func take(
@@ -287,6 +297,10 @@ extension S3Download {
     guard isSame(response) else { return try beginAnew() }
     let start = object.range.lowerBound
     let came = ContentRange(response)
+    if came == nil, response.status != 206 {
+      try expectWhole(object)
+      return drain()
+    }
     let count = isFile ? response.delivered : Int64(response.body.count)
     guard came?.range == start + range.lowerBound..<start + range.upperBound,
       count == Int64(range.count)
@@ -314,6 +328,10 @@ extension S3Download {
           + (hasStreamed ? "" : ", \(changes) times") + "; fetch it again."
       )
     }
+    drain()
+  }
+
+  private mutating func drain() {
     object = nil
     plan = nil
     earlier = nil

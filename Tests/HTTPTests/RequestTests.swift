@@ -184,6 +184,30 @@ struct RequestTests {
     }
   }
 
+  @Test("Of an answer that is no range nothing is taken where a range was asked for")
+  func whole() async throws {
+    try await withServer { peer in
+      while try peer.request() != nil { try peer.answer(200, [], noise(20)) }
+    } _: { client, server in
+      let file = try ScratchFile([1, 2, 3])
+      let moved = Tally()
+      var traffic = HTTPTraffic.direct(target: file.target)
+      traffic.moved = { moved.add($0) }
+      for sink in [HTTPSinkKind.target(offset: 3, length: 10), .memory(limit: 30)] {
+        var request = HTTPRequest.get(server)
+        request.headers.append(HTTPHeader("Range", "bytes=3-12"))
+        request.sink = sink
+        let response = try await client.send(request, with: traffic)
+        #expect(response.status == 200)
+        #expect(response.isCut)
+        #expect(response.delivered == 0)
+        #expect(response.body == [])
+      }
+      #expect(file.contents() == [1, 2, 3])
+      #expect(moved.sum == 0)
+    }
+  }
+
   @Test("Of what has no end only the beginning is fetched")
   func beginning() async throws {
     try await withServer { peer in

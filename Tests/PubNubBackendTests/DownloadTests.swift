@@ -153,6 +153,17 @@ struct DownloadTests {
       )
     )
     #expect(cut.next().error?.code == .server)
+    // So it is where only the first range was one.
+    var later = try begun()
+    _ = later.next()
+    later.receive(.answered(id: 0, partial(0..<MiB, of: 2 * MiB)))
+    _ = later.next()
+    later.receive(.targetOpened(isKept: false))
+    later.receive(.written)
+    if later.next() == .content(.remember) { later.receive(.remembered) }
+    _ = later.next()
+    later.receive(.answered(id: 0, HTTPResponse(status: 200, isCut: true)))
+    #expect(later.next().error?.message == cut.next().error?.message)
   }
 
   @Test("Redirects lead on, without credentials, and not for ever")
