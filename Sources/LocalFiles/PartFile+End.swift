@@ -6,8 +6,9 @@ package import TransferModel
 extension PartFile {
   /// Gives the file its own name, in one step for everybody who looks.
   ///
-  /// A symbolic link there is replaced itself; what it leads to is not touched. On failure before
-  /// the rename the part stays and may be published again or dropped.
+  /// A symbolic link there is replaced itself; what it leads to is not touched. On failure the part
+  /// stays and may be published again or dropped, unless the error says that the file is in its
+  /// place: then it may be lost in a power cut.
   ///
   /// - Parameters:
   ///   - overwrite: whether a regular file or a symbolic link there may be replaced.
@@ -52,7 +53,7 @@ extension PartFile {
   /// journal write down in two places.
   func syncLink() throws(TransferError) {
     guard !partName.isEmpty || fsync(number) == 0 else {
-      throw .fromErrno(errno, doing: "write to", path: targetPath)
+      throw .unsettled(errno, path: targetPath)
     }
   }
 

@@ -8,8 +8,8 @@ extension PartFile {
 
   /// Removes the parts that processes which are gone left in a folder.
   ///
-  /// A part is removed only where its name has the form of a part, it is a regular file of mode
-  /// 0600 of this user that nobody has written to for a while, and its lock can be taken, which a
+  /// A part is removed only where its name has the form of a part, it is a regular file of this user
+  /// that nobody may execute or has written to for a while, and its lock can be taken, which a
   /// living owner prevents.
   ///
   /// - Parameters:

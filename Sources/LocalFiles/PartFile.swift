@@ -137,15 +137,13 @@ package final class PartFile: Sendable {
       throw error
     }
     let status = try Descriptor.status(number, path: path)
-    // Killed just before the rename, a process has opened it to others already.
-    let isForAll = PartName.isOurs(status, mode: 0o666 & ~Umask.value)
-    guard isForAll || PartName.isOurs(status) else {
+    guard PartName.isOurs(status) else {
       throw TransferError(
         .invalidFileObject,
         "'\(TransferError.shown(path))' is not the part that was left; start the transfer anew."
       )
     }
-    guard !isForAll || fchmod(number, 0o600) == 0 else {
+    guard fchmod(number, 0o600) == 0 else {
       throw .fromErrno(errno, doing: "set the mode of", path: path)
     }
     return PartFile(folder, partName: partName, name: name, targetPath: targetPath, file: file)

@@ -21,10 +21,11 @@ enum PartName {
     }
   }
 
-  /// Whether a file is as parts are made: regular, mode 0600 unless another is named, one name, this
-  /// user's.
-  static func isOurs(_ status: stat, mode: mode_t = 0o600) -> Bool {
-    status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o7777 == mode
+  /// Whether a file is as parts are made: regular, one name, this user's, and to be executed by nobody.
+  ///
+  /// Killed just before the rename, a process has opened it to others already, as its umask wanted.
+  static func isOurs(_ status: stat) -> Bool {
+    status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o7111 == 0
       && status.st_nlink == 1 && status.st_uid == geteuid()
   }
 

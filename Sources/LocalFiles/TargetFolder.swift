@@ -62,21 +62,20 @@ final class TargetFolder: Sendable {
 
   /// Brings the names in the folder to the disk.
   func sync(path: String) throws(TransferError) {
-    let readable: Descriptor
-    do throws(TransferError) {
-      readable = try Descriptor.reopen(
+    guard
+      let readable = try? Descriptor.reopen(
         number,
         O_RDONLY | O_DIRECTORY,
         doing: "open the folder of",
         path: path
       )
-    } catch  where error.code == .fileAccessDenied {
-      // A folder that may be written but not read cannot be synced by its descriptor.
+    else {
+      // It may be written but not read, or there are no descriptors left: the file is there all the same.
       return Glibc.sync()
     }
     // Some network file systems know no fsync of folders.
     guard fsync(readable.number) == 0 || errno == EINVAL else {
-      throw .fromErrno(errno, doing: "write the folder of", path: path)
+      throw .unsettled(errno, path: path)
     }
   }
 
@@ -92,5 +91,14 @@ final class TargetFolder: Sendable {
       .invalidFileObject,
       "'\(TransferError.shown(path))' is a folder; name the file to write in it."
     )
+  }
+}
+
+extension TransferError {
+  /// A file has its name, but not for sure after a power cut.
+  static func unsettled(_ code: Int32, path: String) -> TransferError {
+    var error = fromErrno(code, doing: "bring to the disk the name of", path: path)
+    error.message += " The file is in its place, but a power cut may undo that."
+    return error
   }
 }

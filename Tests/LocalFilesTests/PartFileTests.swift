@@ -37,6 +37,24 @@ import TransferModel
     #expect(try folder.content("f").isEmpty)
   }
 
+  @Test("a file that is in its place is no failure for want of another descriptor")
+  func fewDescriptors() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try TemporaryFolder()
+      let part = try PartFile.create(for: folder("f"), overwrite: false)
+      var usual = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual)
+      var few = usual
+      few.rlim_cur = 3
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &few)
+      let error = failure { () throws(TransferError) in try part.publish(overwrite: false) }
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual)
+      precondition(error == nil, "\(error?.message ?? "")")
+      let names = try folder.names()
+      precondition(names == ["f"], "\(names)")
+    }
+  }
+
   @Test("a part that is dropped or discarded leaves nothing, one that is kept stays")
   func dropped() throws {
     do { _ = try PartFile.create(for: folder("a"), overwrite: false) }

@@ -13,6 +13,7 @@ import Testing
       (".x.0123456789.part", "_.x.0123456789.part"), ("a\0b", "a_b"), ("a\nb\r\tc", "a_b__c"),
       ("\u{1B}[2Jx", "_[2Jx"), ("a\u{7F}b\u{80}c\u{9F}d\u{A0}", "a_b_c_d\u{A0}"),
       ("photo\u{202E}gpj.exe", "photo_gpj.exe"), ("\u{2066}x\u{2069}", "_x_"),
+      ("\u{200E}a\u{200F}b\u{61C}", "_a_b_"), ("a\u{200D}b", "a\u{200D}b"),
       ("a\u{2028}b\u{2029}", "a_b_"), ("CON", "CON"), ("nul.txt", "nul.txt"),
       ("a:b*c?d\"e<f>g|h", "a:b*c?d\"e<f>g|h"), ("~", "~"), ("-rf", "-rf"), ("$HOME", "$HOME"),
       ("é", "é"), ("e\u{301}", "e\u{301}"), ("/\u{301}", "_\u{301}"), ("日本語.txt", "日本語.txt"),

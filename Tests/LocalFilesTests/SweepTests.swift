@@ -13,13 +13,18 @@ import TransferModel
   @Test("parts of the dead go; those of the living and everything else stays")
   func sweeps() throws {
     let living = try PartFile.create(for: folder("living"), overwrite: false)
-    for _ in 0..<3 { try PartFile.create(for: folder("dead"), overwrite: false).keep() }
+    for mode: mode_t in [0o600, 0o644, 0o640] {
+      let dead = try PartFile.create(for: folder("dead"), overwrite: false)
+      // Killed just before the rename, it has the mode of its target.
+      #expect(fchmod(dead.number, mode) == 0)
+      dead.keep()
+    }
     let others = [
       ".x.part", ".x.012345678.part", ".x.0123456789.Part", "x.0123456789.part", "plain",
       ".x.01234_6789.part", ".x.0123456789.part2",
     ]
     for name in others { chmod(try folder.file(name), 0o600) }
-    chmod(try folder.file(".open.0123456789.part"), 0o644)
+    chmod(try folder.file(".program.0123456789.part"), 0o755)
     try folder.link(".link.0123456789.part", to: "plain")
     try folder.folder(".folder.0123456789.part")
     #expect(mkfifo(folder(".pipe.0123456789.part"), 0o600) == 0)
