@@ -230,8 +230,8 @@ extension Connection {
     case .notification("$/cancelRequest", let params),
       .notification("$/cancel_request", let params):
       cancel(params)
-    case .notification(let method, let params): router.notify(method, params)
-    case .response: break
+    // Others mean nothing to this server.
+    case .notification, .response: break
     case .invalid(let error, let id):
       batch?.expect()
       // An id that is in flight belongs to that request's own reply.

@@ -42,7 +42,6 @@ package final class Outbox: Sendable {
     var isTogether = false
     /// The errno of the write(2) that failed.
     var lossReason: Int32?
-    var isClosed = false
     var isProgressActive = false
     var nextTick = ContinuousClock.now
     var droppedProgress: Int64 = 0
@@ -53,11 +52,10 @@ package final class Outbox: Sendable {
     var unread: Int { lane.bytes.count + writing }
     /// Whether there is something the writer should take now.
     var isReady: Bool {
-      let isWanted = !isHeld && !isTogether || isClosed || lane.bytes.count >= Outbox.chunkBytes
+      let isWanted = !isHeld && !isTogether || lane.bytes.count >= Outbox.chunkBytes
       return !lane.bytes.isEmpty && isWanted
     }
     var isLost: Bool { lossReason != nil }
-    var isEnded: Bool { isLost || isClosed }
   }
 
   /// Starts the writer.
@@ -85,7 +83,7 @@ package final class Outbox: Sendable {
   ///
   /// `seq` rises by one with each notification, in the order they go out.
   package func notify(_ method: String, _ params: (inout JSONWriter) -> Void) {
-    guard monitor.withLock({ !$0.isEnded && !$0.lane.optOut.contains(method) }) else { return }
+    guard monitor.withLock({ !$0.isLost && !$0.lane.optOut.contains(method) }) else { return }
     let notification = Notification(method, params)
     append { $0.append(notification) }
   }
@@ -101,7 +99,7 @@ package final class Outbox: Sendable {
   private func append(_ message: (inout Batch) -> Void) {
     monitor.wakeIf { state in
       message(&state.lane)
-      if state.isEnded {
+      if state.isLost {
         state.lane.bytes = []
       } else if state.unread > bounds.soft {
         state.isCongested = true
@@ -198,9 +196,6 @@ package final class Outbox: Sendable {
     }
   }
 
-  /// Lets the writer end once everything is written; later messages are discarded.
-  package func close() { monitor.change { $0.isClosed = true } }
-
   /// Whether the host has read enough for new work.
   ///
   /// Blocks the reader of requests for up to two seconds while it has not: a host that reads more
@@ -232,13 +227,13 @@ package final class Outbox: Sendable {
   /// - Parameter onWait: called before the thread blocks.
   func waitForRoom(onWait: () -> Void) {
     let limit = bounds.soft + bounds.refusals
-    if monitor.withLock({ $0.unread <= limit || $0.isEnded }) { return }
+    if monitor.withLock({ $0.unread <= limit || $0.isLost }) { return }
     onWait()
-    if pause(for: .seconds(1), until: { $0.unread <= limit || $0.isEnded }) { return }
+    if pause(for: .seconds(1), until: { $0.unread <= limit || $0.isLost }) { return }
     // It may be hours: what the work until now needed is not kept for more of it.
     clinux_return_memory()
     monitor.wait { state in
-      state.unread <= limit || state.isEnded ? .done(()) : .again(until: nil)
+      state.unread <= limit || state.isLost ? .done(()) : .again(until: nil)
     }
   }
 }
@@ -265,7 +260,7 @@ extension Outbox {
   /// - Returns: whether the output still takes messages and `isDone` is false.
   package func waitUntilRead(unless isDone: () -> Bool) -> Bool {
     monitor.wait { state in
-      if state.isEnded || isDone() { return .done(false) }
+      if state.isLost || isDone() { return .done(false) }
       return state.unread <= bounds.soft
         ? .done(true) : .again(until: .now + .milliseconds(50))
     }
@@ -277,7 +272,8 @@ extension Outbox {
 extension Outbox {
   private func write() {
     var buffer: [UInt8] = []
-    while takeNext(&buffer) {
+    while true {
+      takeNext(&buffer)
       guard write(buffer) else { return }
       // A burst may have made it large; the usual traffic needs little.
       buffer.capacity > 1 << 18 ? buffer = [] : buffer.removeAll(keepingCapacity: true)
@@ -285,22 +281,20 @@ extension Outbox {
   }
 
   /// Waits for messages and takes all there are.
-  /// - Returns: false at the end.
-  private func takeNext(_ buffer: inout [UInt8]) -> Bool {
+  private func takeNext(_ buffer: inout [UInt8]) {
     monitor.wait { state in
       tick(&state)
       if state.isReady {
         swap(&buffer, &state.lane.bytes)
         state.writing = buffer.count
-        return .done(true)
+        return .done(())
       }
-      if state.isClosed { return .done(false) }
       return .again(until: state.isProgressActive ? state.nextTick : nil)
     }
   }
 
   private func tick(_ state: inout State) {
-    guard state.isProgressActive, !state.isEnded, let source = state.progressSource else { return }
+    guard state.isProgressActive, !state.isLost, let source = state.progressSource else { return }
     let now = ContinuousClock.now
     guard now >= state.nextTick else { return }
     // Ticks that passed while the writer was blocked are progress that nobody saw.

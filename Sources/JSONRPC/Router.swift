@@ -12,7 +12,6 @@ package struct Router: Sendable {
 
   private var routes: [String: Route] = [:]
   private var hints: [String: String] = [:]
-  private var notifications: [String: @Sendable (JSONNode?) -> Void] = [:]
 
   private struct Route {
     let isAlwaysServed: Bool
@@ -43,16 +42,6 @@ package struct Router: Sendable {
   /// Says why a method is not there, for those who ask for it.
   package mutating func explainAbsence(of name: String, _ hint: String) { hints[name] = hint }
 
-  /// Adds what to do at a notification; those without a handler are ignored.
-  ///
-  /// `exit` and `$/cancelRequest` are the connection's own. Handlers run on the reader's thread.
-  package mutating func onNotification(
-    _ name: String,
-    _ handler: @escaping @Sendable (_ params: JSONNode?) -> Void
-  ) {
-    notifications[name] = handler
-  }
-
   /// The parameter names a method asks for while it reads `params`, for comparing with a schema.
   /// - Returns: nil when there is no such method.
   /// - Throws: a ``JSONError`` when the method refuses the parameters.
@@ -80,8 +69,6 @@ package struct Router: Sendable {
     }
     route.handle(params, call)
   }
-
-  func notify(_ method: String, _ params: JSONNode?) { notifications[method]?(params) }
 
   private static func decode<M: Method>(
     _ type: M.Type,

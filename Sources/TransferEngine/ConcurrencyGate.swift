@@ -22,9 +22,6 @@ final class ConcurrencyGate: Sendable {
     state = Mutex(State(limit: ceiling))
   }
 
-  /// How many may be under way now.
-  var limit: Int { state.withLock { $0.limit } }
-
   /// Waits for room; false where the task was cancelled meanwhile.
   ///
   /// Each true is followed by one `leave`.

@@ -215,23 +215,6 @@ import Testing
     #expect(host.endOfInput() == .closed)
   }
 
-  @Test func `closing writes what is there and then ends`() {
-    let ends = makePipe()
-    let outbox = Outbox(output: ends.write)
-    outbox.notify("a") { _ in }
-    outbox.close()
-    outbox.notify("late") { _ in }
-    #expect(outbox.flush(until: .now + .seconds(10)))
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    let count = read(ends.read, &bytes, bytes.count)
-    #expect(
-      String(decoding: bytes[..<count], as: UTF8.self)
-        == #"{"jsonrpc":"2.0","method":"a","params":{"seq":1}}"# + "\n"
-    )
-    close(ends.read)
-    close(ends.write)
-  }
-
   @Test func `headers count bytes`() {
     let host = TestHost()
     host.outbox.use(.headers)
@@ -259,7 +242,6 @@ import Testing
       received += count
     }
     #expect(outbox.flush(until: .now + .seconds(10)))
-    outbox.close()
     close(ends.read)
     close(ends.write)
   }

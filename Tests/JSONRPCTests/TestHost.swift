@@ -47,7 +47,6 @@ final class TestHost: Sendable {
       let reason = connection.run(finished)
       end.change { $0 = reason }
       _ = connection.waitUntilAnswered(until: .now + .seconds(120))
-      outbox.close()
       _ = outbox.flush(until: .now + .seconds(120))
       close(output.write)
       close(input.read)
