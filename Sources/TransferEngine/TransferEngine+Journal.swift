@@ -34,8 +34,8 @@ extension TransferEngine {
 
   /// Puts a row of an earlier process among the transfers.
   ///
-  /// An upload that waits for longer than its remote's patience is cancelled, and one that failed so
-  /// long ago begins anew, since its parts are stored, and paid for, until somebody removes them.
+  /// An upload that waits for longer than its remote's patience is abandoned, since its parts are
+  /// stored, and paid for, until somebody removes them.
   private func restore(
     _ row: JournalRow,
     _ patience: [String: Int64],
@@ -54,17 +54,16 @@ extension TransferEngine {
     // Processes that ran at the same time gave the same numbers.
     state.lastNumber = max(state.lastNumber + 1, row.number)
     record.number = state.lastNumber
+    if row.direction == .upload, let patience = patience[row.remote],
+      row.updatedMs < RemoteLink.nowMs - patience
+    {
+      abandon(&record, &state)
+    }
     if let file = record.spec.batchFile {
       state.restoredFiles.append(RestoredFile(record, file))
       return shelve(record, as: file, &state)
     }
     state.records[row.id] = record
-    if row.direction == .upload, let patience = patience[row.remote],
-      row.updatedMs < RemoteLink.nowMs - patience
-    {
-      abandon(&record, &state)
-      state.records[row.id] = record
-    }
     if row.state.isSettled { letGo(state.remember(settled: row.id, as: nil), &state) }
   }
 

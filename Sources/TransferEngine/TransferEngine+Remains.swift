@@ -5,21 +5,23 @@ internal import TransferModel
 
 /// What becomes of what transfers leave that nobody goes on with.
 extension TransferEngine {
-  /// How long a remote is asked to remove something, by every start.
-  private static let remainsLifetimeMs: Int64 = 30 * 86_400_000
+  /// How often a remote is asked to remove something: a month at the least, by `pause`.
+  private static let mostRemovals = 40
 
-  /// Removes what an earlier process had sent of an upload that nobody goes on with.
+  /// Removes what an earlier process had sent of an upload that nobody goes on with; one that failed,
+  /// or is a batch's, begins anew when somebody does.
   func abandon(_ record: inout TransferRecord, _ state: inout EngineState) {
     switch record.machine.visible {
-    case .interrupted:
+    case .interrupted where record.spec.batchFile == nil:
       record.isAbandoned = true
       transition(&record, &state) { $0.cancel() }
-    case .failed where record.kept?.checkpoint != nil && record.error?.fileUploaded != true:
+    case .interrupted where record.kept?.checkpoint != nil,
+      .failed where record.kept?.checkpoint != nil && record.error?.fileUploaded != true:
       var update = JournalUpdate()
       update.progress = RunState(root: record.spec.root).encoded
       journal.write(.update(record.spec.id, update))
       remove(makeRun(&record), of: record, withFile: false, &state)
-    case .failed, .queued, .running, .paused, .succeeded, .rejected, .cancelled:
+    case .interrupted, .failed, .queued, .running, .paused, .succeeded, .rejected, .cancelled:
       break
     }
   }
@@ -64,14 +66,23 @@ extension TransferEngine {
     return row
   }
 
-  /// Tries again to remove what an earlier process could not; not for ever, for some keys may not.
+  /// Tries again to remove what an earlier process could not, after ever longer pauses and not for
+  /// ever: some keys may not.
   func remove(_ run: TransferRun, of row: JournalRow) {
+    let isDue = row.updatedMs + Self.pauseMs(afterRemoval: row.attempt) <= RemoteLink.nowMs
+    guard isDue else { return }
     Task(executorPreference: pool) { [self] in
       let isClean = await run.cleanUp()
-      if isClean || row.updatedMs < RemoteLink.nowMs - Self.remainsLifetimeMs {
-        journal.write(.forget(row.id))
-      }
+      if isClean || row.attempt >= Self.mostRemovals { return journal.write(.forget(row.id)) }
+      var update = JournalUpdate()
+      update.attempt = row.attempt + 1
+      journal.write(.update(row.id, update))
     }
+  }
+
+  /// None after the first, by the process that left it; then 1 min, 3 min, 7 min … up to a day.
+  private static func pauseMs(afterRemoval attempt: Int) -> Int64 {
+    min(86_400_000, 60_000 * (1 << Int64(attempt - 1) - 1))
   }
 }
 

@@ -201,8 +201,10 @@ extension TransferEngine {
     if case .downloaded(let download) = record.result, let data = download.data {
       state.keepData(of: id, data.count)
     }
-    if end == .cancelled, record.kept != nil { record.run = makeRun(&record) }
-    let leftovers = end == .cancelled ? record.run : nil
+    // Nobody can go on with it.
+    let isLost = end == .cancelled || end == .rejected
+    if isLost, record.kept != nil { record.run = makeRun(&record) }
+    let leftovers = isLost ? record.run : nil
     if end != .failed { record.run = nil }
     // What it left goes, and its end is written down, before anybody hears of it: nobody is told
     // what a kill could make untrue. Until then the engine is not idle.
@@ -222,7 +224,8 @@ extension TransferEngine {
       }
       let ended = record
       Task(executorPreference: pool) { [self] in
-        let isClean = await leftovers.abandon()
+        // What a rejected send had stored can still be announced.
+        let isClean = await leftovers.abandon(withFile: end == .cancelled)
         let row = isClean ? nil : await remains(of: leftovers, ended)
         persistEnd(of: ended, leaving: row) { [self] in tellEnd(settlement) }
       }

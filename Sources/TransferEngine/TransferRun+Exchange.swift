@@ -47,7 +47,7 @@ extension TransferRun {
   ///
   /// - Returns: what ended the exchange for good; nil where the backend has the answer or hears
   ///   that it was stopped.
-  func take(_ answer: Answer) async -> TransferError? {
+  func take(_ answer: Answer) -> TransferError? {
     let exchange = answer.exchange
     switch answer.result {
     case .success(let response):
@@ -68,23 +68,14 @@ extension TransferRun {
       }
     }
     meter.settle(backend.settled, ending: answer.moved)
-    await keepCheckpoint(awaited: false)
     return nil
   }
 
-  /// Writes the backend's checkpoint down where it has changed; a long one at most once a second.
-  func keepCheckpoint(awaited: Bool) async {
-    let checkpoint = backend.checkpoint
-    guard awaited || checkpoint != inHand.checkpoint else { return }
-    let isLong = (checkpoint?.count ?? 0) > Self.longCheckpoint
-    if isLong, !awaited, checkpointKept.duration(to: .now) < .seconds(1) { return }
-    checkpointKept = .now
-    inHand.checkpoint = checkpoint
+  /// Writes the backend's checkpoint down.
+  func keepCheckpoint(awaited: Bool = true) async {
+    inHand.checkpoint = backend.checkpoint
     await remember(awaited: awaited)
   }
-
-  /// Some hundred parts.
-  private static let longCheckpoint = 16 << 10
 
   /// Removes what is half-made on the remote, at one attempt, for the host waits for it; false where
   /// it may still be there.

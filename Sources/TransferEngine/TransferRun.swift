@@ -55,8 +55,6 @@ actor TransferRun {
   var isTakenUp = false
   /// Whether it is stopped with its files open.
   private var isHoldingPause = false
-  /// When the backend's checkpoint was last written down.
-  var checkpointKept = ContinuousClock.now
 
   /// The most bytes moved between two looks at a cancel or a pause: some milliseconds' worth.
   static let sliceBytes = 4 << 20
@@ -114,8 +112,8 @@ actor TransferRun {
       drop()
       return .succeeded(result)
     } catch {
+      if backend.checkpoint != inHand.checkpoint { await keepCheckpoint() }
       if error.code == .cancelled, Task.isCancelled {
-        await keepCheckpoint(awaited: backend.checkpoint != inHand.checkpoint)
         if spec.isStream || environment.openPauses.take() {
           isHoldingPause = !spec.isStream
           return .stopped(nil)
@@ -126,7 +124,7 @@ actor TransferRun {
       }
       let error = sourceChange(behind: error) ?? error
       drop()
-      if !error.isRetryable { await cleanUp() }
+      if !error.isRetryable, !error.rejects { await cleanUp() }
       return .failed(explained(error))
     }
   }
@@ -154,7 +152,7 @@ actor TransferRun {
         try await converse(in: &group)
       })
       group.cancelAll()
-      for await answer in group { _ = await take(answer) }
+      for await answer in group { _ = take(answer) }
       return end
     }
     .get()
@@ -175,12 +173,18 @@ actor TransferRun {
         if backend.width == 1, underWay == 0 {
           // Nothing runs beside it: no task of its own, and two changes of threads less.
           let perform = try answer(to: exchange)
-          if let error = await take(await perform()) { throw error }
+          if let error = take(await perform()) { throw error }
+          if backend.checkpoint != inHand.checkpoint { await keepCheckpoint(awaited: false) }
           try stopIfAsked()
           continue
         }
         let perform = try answer(to: exchange)
-        group.addTask { await perform() }
+        // What its connection sent before is written down by then: after a kill each sends no more than
+        // one part again.
+        group.addTask {
+          await self.keepCheckpoint()
+          return await perform()
+        }
         underWay += 1
         if underWay < backend.width { continue }
         fallthrough
@@ -189,7 +193,7 @@ actor TransferRun {
           preconditionFailure("idle without an exchange under way")
         }
         underWay -= 1
-        if let error = await take(answer) { throw error }
+        if let error = take(answer) { throw error }
         try stopIfAsked()
       case .content(let operation):
         try stopIfAsked()

@@ -7,10 +7,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import batch_support as batches
 import pytest
 from files import MIB, content, parts, sha256, write_file
 from s3 import S3Server
+from s3.bucket import Object
 from s3_support import Spawn, checked_server, serve
 from sidecar import Sidecar
 
@@ -76,7 +79,7 @@ def test_what_a_failed_upload_had_sent_goes_when_nobody_has_retried_it_for_long(
     ferry = serve(spawn, server, retries=0, abandonAfter="1h")
     fail_half_way(ferry, server)
     end(ferry)
-    age(ferry, "t", 7_200_000)
+    age(ferry, 7_200_000, "t")
     later = serve(spawn, server, abandonAfter="1h")
     assert later.call("transfer/get", transferId="t")["state"] == "failed"
     wait_removed(server)
@@ -105,14 +108,54 @@ def test_parts_that_could_not_be_removed_are_removed_by_a_later_start(
         hold.set()
     end(ferry)
     assert len(server.bucket.uploads) == 1
-    # The second is refused as well; none of them is a transfer that anybody sees.
-    for count in (2, 3):
+    # The second is refused as well, and soon after that none is asked; none of them is a transfer
+    # that anybody sees.
+    for count, milliseconds in ((2, 0), (2, 30_000), (3, 60_000)):
+        age(ferry, milliseconds)
         later = serve(spawn, server)
         page = later.call("transfer/list")["transfers"]
         assert [t["state"] for t in page] == (["cancelled"] if command == "cancel" else [])
+        later.call("object/list")
         server.wait_for(count, "DELETE")
         end(later)
+        assert len(server.lines("DELETE")) == count
     assert server.bucket.uploads == {}
+
+
+def test_parts_that_may_not_be_removed_are_given_up_in_the_end(
+    spawn: Spawn, server: S3Server
+) -> None:
+    ferry = serve(spawn, server, retries=0)
+    fail_half_way(ferry, server)
+    server.fault(method="DELETE", times=99, status=403, code="AccessDenied")
+    ferry.call("transfer/forget", transferId="t")
+    end(ferry)
+    change(ferry, "attempt = 39")
+    for count in (2, 3, 3):
+        age(ferry, 86_400_000)
+        later = serve(spawn, server)
+        later.call("object/list")
+        server.wait_for(count, "DELETE")
+        end(later)
+        assert len(server.lines("DELETE")) == count
+    server.bucket.uploads.clear()
+
+
+def test_parts_of_a_retry_that_is_rejected_are_removed_by_a_later_start(
+    spawn: Spawn, server: S3Server
+) -> None:
+    ferry = serve(spawn, server, retries=0)
+    fail_half_way(ferry, server)
+    (ferry.work / "large").unlink()
+    server.fault(method="DELETE", status=503, code="SlowDown")
+    ferry.call("transfer/retry", transferId="t")
+    error = ferry.event("error", transferId="t")["error"]["data"]
+    assert error["code"] == "ERR_FILE_NOT_FOUND"
+    end(ferry)
+    assert len(server.lines("DELETE")) == len(server.bucket.uploads) == 1
+    later = serve(spawn, server)
+    assert later.call("transfer/get", transferId="t")["state"] == "rejected"
+    wait_removed(server, 2)
 
 
 def test_an_upload_that_nobody_goes_on_with_is_removed(spawn: Spawn, server: S3Server) -> None:
@@ -129,8 +172,8 @@ def test_an_upload_that_nobody_goes_on_with_is_removed(spawn: Spawn, server: S3S
     first.kill()
     hold.set()
     assert len(server.bucket.uploads) == 2
-    age(first, "old", 8 * 86_400_000)
-    age(first, "young", 6 * 86_400_000)
+    age(first, 8 * 86_400_000, "old")
+    age(first, 6 * 86_400_000, "young")
     second = serve(spawn, server)
     assert second.call("transfer/get", transferId="young")["state"] == "interrupted"
     gone = second.event("cancelled", transferId="old")
@@ -139,6 +182,58 @@ def test_an_upload_that_nobody_goes_on_with_is_removed(spawn: Spawn, server: S3S
     assert [upload.key for upload in server.bucket.uploads.values()] == ["young"]
     second.call("transfer/cancel", transferId="young")
     second.event("cancelled", transferId="young")
+
+
+def test_what_was_sent_of_a_file_of_a_batch_is_removed_too(spawn: Spawn, server: S3Server) -> None:
+    asked, hold = threading.Event(), threading.Event()
+    server.fault(query="partNumber=2", before=asked.set, gate=hold, drop_before=True)
+    first = serve(spawn, server)
+    digest = write_file(first.work / "large", 20 * MIB)
+    batches.make(first, prefix="p")
+    batches.upload(first, {"fileId": "f", "path": "large"})
+    assert asked.wait(30)
+    server.wait_for(2, "PUT")
+    first.call("object/put", ref="other", text="x")  # its row is written down after the part's
+    first.kill()
+    hold.set()
+    age(first, 8 * 86_400_000)
+    second = serve(spawn, server)
+    # The file itself stays in its batch, and begins anew.
+    assert batches.states(second) == {"f": "interrupted"}
+    wait_removed(server)
+    second.call("batch/retry", batchId="b", fileId="f")
+    second.event("uploaded", batchId="b", fileId="f")
+    assert sha256(server.bucket.objects["p/large"].content) == digest
+
+
+def test_after_a_kill_no_connection_sends_more_than_one_part_again(
+    spawn: Spawn, server: S3Server
+) -> None:
+    # Where parts cannot be listed, only what was written down counts; long ETags make that long.
+    take = server.bucket.part
+
+    def take_with_long_etag(*args: Any) -> Object:
+        part = take(*args)
+        part.etag = f'"{part.etag[1:-1]}{"0" * 3000}"'
+        return part
+
+    server.bucket.part = take_with_long_etag  # type: ignore[method-assign]
+    server.fault(method="GET", query="uploadId", status=403, code="AccessDenied")
+    asked, hold = threading.Event(), threading.Event()
+    server.fault(query="partNumber=18", before=asked.set, gate=hold, drop_before=True)
+    first = serve(spawn, server, partSize="5 MiB")
+    digest = write_file(first.work / "large", 100 * MIB)
+    first.call("object/put", ref="large", path="large", transferId="t", detach=True)
+    assert asked.wait(30)
+    first.kill()
+    hold.set()
+    sent = {line for line in server.lines("PUT") if "partNumber=18&" not in line}
+    server.requests.clear()
+    later = serve(spawn, server, partSize="5 MiB")
+    later.call("transfer/resume", transferId="t")
+    later.event("uploaded", transferId="t")
+    assert sha256(server.bucket.objects["large"].content) == digest
+    assert len(sent & set(server.lines("PUT"))) <= 4
 
 
 def test_a_part_that_only_the_server_knows_of_is_not_sent_again(
@@ -234,13 +329,15 @@ def test_a_download_that_is_not_hashed_goes_on_after_a_kill(spawn: Spawn, server
     assert parts(later.home) == []
 
 
-def age(ferry: Sidecar, transfer: str, milliseconds: int) -> None:
-    """Makes what dead processes know of a transfer so much older."""
+def age(ferry: Sidecar, milliseconds: int, transfer: str = "%") -> None:
+    """Makes what dead processes know so much older, of all transfers or of one."""
+    change(ferry, f"updated = updated - {milliseconds}", transfer)
+
+
+def change(ferry: Sidecar, what: str, transfer: str = "%") -> None:
+    """Changes what dead processes know of transfers."""
     for file in ferry.home.rglob("*.db"):
         with contextlib.closing(sqlite3.connect(file)) as database, database:
             tables = database.execute("SELECT name FROM sqlite_master WHERE name = 'transfer'")
             if tables.fetchone():
-                database.execute(
-                    "UPDATE transfer SET updated = updated - ? WHERE id = ?",
-                    (milliseconds, transfer),
-                )
+                database.execute(f"UPDATE transfer SET {what} WHERE id LIKE ?", (transfer,))
