@@ -71,39 +71,7 @@ extension TransferRun {
     return nil
   }
 
-  /// Writes the backend's checkpoint down.
-  func keepCheckpoint(awaited: Bool = true) async {
-    inHand.checkpoint = backend.checkpoint
-    await remember(awaited: awaited)
-  }
-
-  /// Removes what is half-made on the remote, at one attempt, for the host waits for it; false where
-  /// it may still be there.
-  @discardableResult
-  func cleanUp() async -> Bool {
-    var isClean = true
-    for var request in backend.cleanUp {
-      request.answerTimeout = .seconds(5)
-      do throws(TransferError) {
-        let response = try await link().send(request, ExchangeBytes(), retries: 0)
-        // Gone is what it should be, whoever did it.
-        isClean = isClean && (response.isSuccess || response.status == 404)
-      } catch {
-        isClean = false
-      }
-    }
-    return isClean
-  }
-
-  /// What a later process needs to remove what is half-made on the remote; nil where nothing is.
-  var remains: RunState? {
-    if backend.cleanUp.isEmpty { return nil }
-    var remains = RunState(root: spec.root)
-    remains.checkpoint = backend.checkpoint
-    return remains
-  }
-
-  private func link() throws(TransferError) -> RemoteLink {
+  func link() throws(TransferError) -> RemoteLink {
     switch try remotes.open(spec.remote) {
     case .http(let link): return link
     case .local: preconditionFailure("the embedded remote speaks no HTTP")

@@ -220,65 +220,6 @@ actor TransferRun {
     backend.restart()
   }
 
-  /// Leaves nothing behind, here or on the remote; of a file that is stored and was not announced
-  /// nothing but the file, unless that goes `withFile`.
-  ///
-  /// - Returns: false where `remains` are still there.
-  func abandon(withFile: Bool = true) async -> Bool {
-    await takeUpKept()
-    drop()
-    let isClean = await cleanUp()
-    guard withFile, let file = backend.unannounced, let channel = spec.channel else {
-      return isClean
-    }
-    do throws(TransferError) {
-      switch try remotes.open(spec.remote) {
-      case .local(let store):
-        try await store.deleteFile(channel: channel, id: file.id, name: file.name)
-      case .http(let link):
-        try await link.perform(
-          link.remote.deleteFile(channel: channel, id: file.id, name: file.name)
-        )
-      }
-    } catch {
-      // Gone already, or out of reach: a file that nobody was told of harms nobody.
-    }
-    return isClean
-  }
-
-  /// Leaves what a later process can go on with.
-  func suspend() {
-    staging?.keep()
-    // An upload's is what a host had brought of a stream, which it brings again.
-    if spec.direction == .download { part?.keep() }
-    staging = nil
-    part = nil
-    drop()
-  }
-
-  /// Opens what an earlier process left, so that it can be thrown away.
-  private func takeUpKept() async {
-    guard let kept else { return }
-    self.kept = nil
-    do throws(TransferError) {
-      if spec.target == .temporary, let target = kept.target { unlink(target) }
-      if let path = kept.part, let target = kept.target {
-        part = try PartFile.reopen(path, for: target)
-      }
-      guard let id = kept.staging else { return }
-      let store = try remotes.local(spec.remote)
-      switch try await store.recover(id) {
-      case .file(let file, nil):
-        let url = store.url(content: id)
-        backend.receive(.recovered(.filePublished(file, url: url, announced: nil)))
-      case .file, .object: break
-      case .nothing: staging = try store.reopen(id)
-      }
-    } catch {
-      // What cannot be opened any more is not there.
-    }
-  }
-
   /// All bytes are moved.
   func bytesMoved() { startConfirming() }
 
@@ -348,61 +289,6 @@ actor TransferRun {
     traffic?.count(bytes, spec.direction)
   }
 
-  private func perform(_ operation: LocalOperation) async throws(TransferError) -> StepOutcome {
-    let store = try remotes.local(spec.remote)
-    switch operation {
-    case .recover:
-      guard let kept else { return .recovered(staging == nil ? .nothing : .staged) }
-      let recovered = try await recover(kept)
-      // Only now: a pause or a failure on the way must find it again.
-      self.kept = nil
-      return .recovered(recovered)
-    case .stage:
-      try await stage(in: store)
-      return .staged
-    case .fill:
-      try await fill()
-      return .filled
-    case .publishObject(let reference, let settable, let condition):
-      return try await publish(in: store, as: reference, settable, condition)
-    case .publishFile(let channel, let name, let contentType):
-      return try await publish(in: store, on: channel, name: name, contentType: contentType)
-    case .announce(let announcement):
-      return .announced(try await store.announce(announcement))
-    case .openObject(let reference, let range):
-      let (content, metadata) = try await store.openObject(reference)
-      remoteName = reference.name
-      try open(content, range: range)
-      return .opened(metadata)
-    case .openFile(let locator):
-      let (content, file) = try await store.openFile(locator)
-      remoteName = file.name
-      try open(content, range: nil)
-      return .opened(nil)
-    case .deliver:
-      return .delivered(try await deliver())
-    }
-  }
-
-  /// Lets go of everything in hand; unpublished files are removed.
-  private func drop() {
-    source = nil
-    heldSource = nil
-    staging?.discard()
-    staging = nil
-    content = nil
-    part?.discard()
-    part = nil
-    collected = []
-    pending = nil
-    offset = 0
-    hasher = nil
-    following?.cancel()
-    following = nil
-    incoming = nil
-    decryptor = nil
-  }
-
   /// The error as hosts see it: placed in a phase, and for `file/send` with what is stored.
   private func explained(_ error: TransferError) -> TransferError {
     guard spec.announces else { return error }
@@ -422,19 +308,6 @@ actor TransferRun {
     failure.fileID = file.id
     failure.fileName = file.name
     return failure
-  }
-}
-
-extension LocalOperation {
-  /// Where a transfer stands while this is done; before `upload` and `download` nothing has moved.
-  fileprivate var phase: TransferError.Phase {
-    switch self {
-    case .recover, .stage, .openObject, .openFile: .prepare
-    case .fill: .upload
-    case .publishObject, .publishFile: .finish
-    case .announce: .publish
-    case .deliver: .download
-    }
   }
 }
 
