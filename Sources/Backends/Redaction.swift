@@ -5,7 +5,9 @@ extension [Secret] {
   /// repeat what they were asked.
   package func redacted(_ words: String) -> String {
     let visible = words.unicodeScalars.map { $0.value < 32 ? " " : $0 }
-    return reduce(String(String.UnicodeScalarView(visible))) { words, secret in
+    // The longest first: one may begin with another.
+    let ordered = sorted { $0.text.utf8.count > $1.text.utf8.count }
+    return ordered.reduce(String(String.UnicodeScalarView(visible))) { words, secret in
       let encoded = PercentEncoding.component(secret.text)
       return [secret.text, encoded, Self.withLowerDigits(encoded)].reduce(words) { words, form in
         form.isEmpty ? words : words.replacing(form, with: "(secret)")

@@ -16,7 +16,10 @@ package final class CometChatRemote: HTTPRemote {
   private let state: Mutex<State>
 
   private struct State {
-    var access: CometChatSettings.Access
+    var access: CometChatSettings.Access {
+      didSet { spent.add([oldValue.secret]) }
+    }
+    var spent = SpentSecrets()
     /// When it was last asked for a request.
     var nowMs: Int64 = 0
     /// What the app's settings say, once they were read.
@@ -108,10 +111,7 @@ package final class CometChatRemote: HTTPRemote {
 
   /// What may be in nobody's words.
   var secrets: [Secret] {
-    switch state.withLock({ $0.access }) {
-    case .user(let token): [token]
-    case .server(let key, _): [key]
-    }
+    state.withLock { [$0.access.secret] + $0.spent.all }
   }
 
   /// The error of an answer that is no success.
@@ -272,5 +272,14 @@ package final class CometChatRemote: HTTPRemote {
   /// Notes that a message was answered.
   func end(_ muid: String) {
     state.withLock { _ = $0.inDoubt.remove(muid) }
+  }
+}
+
+extension CometChatSettings.Access {
+  fileprivate var secret: Secret {
+    switch self {
+    case .user(let token): token
+    case .server(let key, _): key
+    }
   }
 }

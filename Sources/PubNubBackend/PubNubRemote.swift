@@ -17,7 +17,10 @@ package final class PubNubRemote: HTTPRemote {
   private let state: Mutex<State>
 
   private struct State {
-    var token: Secret?
+    var token: Secret? {
+      didSet { spent.add([oldValue]) }
+    }
+    var spent = SpentSecrets()
     /// What the service's clock is ahead of ours.
     var clockOffsetMs: Int64 = 0
     /// When it was last asked for a request.
@@ -155,7 +158,8 @@ package final class PubNubRemote: HTTPRemote {
 
   /// The error of an answer that is no success.
   func error(_ response: HTTPResponse, doing what: String) -> TransferError {
-    let secrets = [settings.secretKey, state.withLock { $0.token }].compactMap { $0 }
+    let (token, spent) = state.withLock { ($0.token, $0.spent.all) }
+    let secrets = [settings.secretKey, token].compactMap { $0 } + spent
     return Fault(response).error(response.status, doing: what, secrets: secrets)
   }
 

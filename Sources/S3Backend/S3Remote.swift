@@ -15,7 +15,10 @@ package final class S3Remote: HTTPRemote {
   private struct State: Sendable {
     var endpoint: Endpoint
     var provider: Provider?
-    var credentials: S3Settings.Credentials?
+    var credentials: S3Settings.Credentials? {
+      didSet { spent.add(oldValue?.secrets ?? []) }
+    }
+    var spent = SpentSecrets()
     /// Whether they are the configuration's or a host's, which AWS's files do not replace.
     var areGiven: Bool
     /// What to add to this machine's clock to get the server's.
@@ -164,12 +167,13 @@ package final class S3Remote: HTTPRemote {
 
   /// A fault as hosts hear it, free of secrets.
   func error(_ fault: S3Fault, _ what: String) -> TransferError {
-    let credentials = state.withLock { $0.credentials }
-    let secrets = [
-      credentials?.accessKeyID, credentials?.secretAccessKey, credentials?.sessionToken,
-    ]
+    let secrets = state.withLock { ($0.credentials?.secrets ?? []) + $0.spent.all.map { $0 } }
     return fault.error("\(what) \(place)", secrets: secrets.compactMap { $0 })
   }
+}
+
+extension S3Settings.Credentials {
+  fileprivate var secrets: [Secret?] { [accessKeyID, secretAccessKey, sessionToken] }
 }
 
 // MARK: - Signing

@@ -310,3 +310,12 @@ def test_nothing_secret_is_told(talk: Talk, app: CometChat) -> None:
     upload(ferry, text("1"))
     error = ferry.event("error", fileId="1")
     assert app.token not in str(error) and "(secret)" in str(error)
+    old = app.token
+    gate = threading.Event()
+    app.faults.append(CometFault("presign", times=2, status=400, body=body, gate=gate))
+    upload(ferry, text("2"))
+    app.wait("presign", 2)
+    ferry.call("remote/credentials", remote="talk", authToken="another")
+    gate.set()
+    error = ferry.event("error", fileId="2")
+    assert old not in str(error) and "(secret)" in str(error), "it was under way with the old one"

@@ -108,7 +108,10 @@ struct RequestTests {
     #expect(try remote.authorize(form, nowMs: 0) == form)
     var credentials = RemoteCredentials()
     credentials.authToken = "new"
+    let old = answer(#"{"message":"token qEF2+ is odd"}"#, 400)
     try remote.replaceCredentials(by: credentials)
+    let words = remote.error(old, doing: "do it").serverMessage
+    #expect(words == "token (secret) is odd", "a request with it may be under way")
     let later = try remote.authorize(
       remote.deleteRequest(channel: "c", id: "i", name: "n"),
       nowMs: 0
