@@ -186,9 +186,7 @@ package final class CometChatRemote: HTTPRemote {
     let isSet = limits.maxFileSize != nil && limits.maxFileCount != nil
     guard !isSet, state.withLock({ $0.learned == nil }) else { return nil }
     return .ask(settingsRequest) { [self] response throws(TransferError) in
-      // A refusal leaves it at the built-in ones; whoever may not ask yet is asked again later.
-      guard response.status != 401 else { throw error(response, doing: "show its settings") }
-      let limits = Self.limits(in: response)
+      let limits = try limits(in: response)
       state.withLock { $0.learned = limits }
       return .done(())
     }
@@ -202,10 +200,9 @@ package final class CometChatRemote: HTTPRemote {
   }
 
   /// `file.size.max` in bytes and `file.count.max`, wherever they are in the settings.
-  static func limits(in response: HTTPResponse) -> RemoteLimits {
-    guard response.isSuccess, let node = try? JSONNode(parsing: response.body) else {
-      return RemoteLimits()
-    }
+  /// - Throws: what was refused; `ERR_SERVER` for what names neither.
+  func limits(in response: HTTPResponse) throws(TransferError) -> RemoteLimits {
+    let node = try json(response, doing: "show the app's settings")
     var limits = RemoteLimits()
     let top = Members(node)
     let data = Members(top["data"])
@@ -215,13 +212,19 @@ package final class CometChatRemote: HTTPRemote {
         limits.maxFileCount = Int(count)
       }
     }
+    guard limits != RemoteLimits() else {
+      throw TransferError(
+        .server,
+        "The app's settings name neither file.size.max nor file.count.max; write both limits into the "
+          + "configuration of this remote (limits.maxFileSize, limits.maxFileCount)."
+      )
+    }
     return limits
   }
 
   package func examine(nowMs: Int64) throws(TransferError) -> RemoteCall<String> {
     .ask(settingsRequest) { [self] response throws(TransferError) in
-      _ = try json(response, doing: "show the app's settings")
-      let limits = Self.limits(in: response)
+      let limits = try limits(in: response)
       let size = limits.maxFileSize ?? CometChatSettings.maxFileSize
       let count = limits.maxFileCount ?? CometChatSettings.maxFileCount
       return .done("files up to \(size) bytes, \(count) in a message")

@@ -10,6 +10,8 @@ struct Intake {
   var takesEmpty = true
   /// False where its batch is full.
   var hasPlace = true
+  /// Why the remote's own limits are not known.
+  var limitsFailure: TransferError?
 
   /// What was found out.
   struct Finding {
@@ -40,7 +42,7 @@ struct Intake {
         break
       }
     } catch {
-      finding.rejection = error.during(.prepare)
+      finding.rejection = error.during(.prepare).explained(by: limitsFailure)
       finding.rejection?.fileUploaded = spec.announces ? false : nil
     }
     return finding
@@ -92,5 +94,15 @@ struct Intake {
         "\"\(name)\" has \(size) bytes; limits.maxFileSize allows \(limit)."
       )
     }
+  }
+}
+
+extension TransferError {
+  /// The same error; where it is about a limit that the remote could not be asked for, it says so.
+  func explained(by failure: TransferError?) -> TransferError {
+    guard let failure, code == .fileCountExceeded || code == .fileSizeExceeded else { return self }
+    var error = self
+    error.message += " The remote's own limits could not be read: \(failure.message)"
+    return error
   }
 }

@@ -12,8 +12,7 @@ package import TransferModel
 package final class Remotes: Sendable {
   private let configuration: Configuration
   private let opened = Mutex<[String: Open]>([:])
-  /// Questions for limits that are under way.
-  private let learning = Mutex<[String: Task<Void, Never>]>([:])
+  private let learning = Mutex<[String: LimitsQuestion]>([:])
   private let client = HTTPClient(userAgent: "ferry")
   private let ownRates: [String: Rates]
   private let traffic: [String: RemoteTraffic]
@@ -68,26 +67,46 @@ package final class Remotes: Sendable {
     configuration.remote(named: name)?.kind != .cometchat
   }
 
+  /// Whether a remote announces a file by itself (file/publish).
+  func publishesFiles(_ name: String) -> Bool {
+    configuration.remote(named: name)?.kind != .cometchat
+  }
+
   /// Whether there is nothing to ask a remote before its limits are known.
   func knowsLimits(of name: String) -> Bool {
     guard let remote = configuration.remote(named: name), remote.kind == .cometchat,
       case .http(let link) = try? open(name)
     else { return true }
     return link.remote.learnLimits() == nil
+      || learning.withLock { $0[name]?.isResting ?? false }
   }
 
-  /// Asks a remote for its limits, once for all who wait; where it gives none the built-in ones hold.
+  /// Why the limits that a remote sets itself are not known, where they were asked for: the built-in
+  /// ones hold until it tells, and it is asked again by and by.
+  package func limitsFailure(of name: String) -> TransferError? {
+    learning.withLock { $0[name]?.failure }
+  }
+
+  /// Has a remote asked again at once: whoever asks may be another.
+  func forgetFailure(of name: String) { learning.withLock { $0[name]?.answered() } }
+
+  /// Asks a remote for its limits, once for all who wait.
   func learnLimits(of name: String) async {
     guard !knowsLimits(of: name), case .http(let link) = try? open(name) else { return }
-    let task = learning.withLock { tasks in
-      if let task = tasks[name] { return task }
+    let task = learning.withLock { questions in
+      if let task = questions[name]?.task { return task }
       let task = Task {
-        if let call = link.remote.learnLimits() {
-          _ = await Result(of: { () async throws(TransferError) in try await link.perform(call) })
+        let result = await Result(of: { () async throws(TransferError) in
+          if let call = link.remote.learnLimits() { try await link.perform(call) }
+        })
+        self.learning.withLock { questions in
+          switch result {
+          case .success: questions[name]?.answered()
+          case .failure(let error): questions[name]?.failed(error)
+          }
         }
-        self.learning.withLock { $0[name] = nil }
       }
-      tasks[name] = task
+      questions[name, default: LimitsQuestion()].task = task
       return task
     }
     await task.value

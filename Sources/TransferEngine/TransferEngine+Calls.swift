@@ -28,7 +28,9 @@ extension TransferEngine {
     by credentials: RemoteCredentials
   ) throws(TransferError) {
     switch try remotes.open(remote) {
-    case .http(let link): try link.remote.replaceCredentials(by: credentials)
+    case .http(let link):
+      try link.remote.replaceCredentials(by: credentials)
+      remotes.forgetFailure(of: remote)
     case .local:
       throw TransferError(.unsupported, "\"\(remote)\" is a local remote and needs no credentials.")
     }

@@ -84,7 +84,13 @@ package final class TransferEngine: Sendable {
     let limits = try remotes.limits(of: spec.remote)
     let concurrency = try remotes.concurrency(of: spec.remote)
     let takesEmpty = remotes.takesEmptyFiles(spec.remote)
-    let intake = Intake(limits: limits, takesEmpty: takesEmpty, hasPlace: hasPlace).inspect(spec)
+    let intake = Intake(
+      limits: limits,
+      takesEmpty: takesEmpty,
+      hasPlace: hasPlace,
+      limitsFailure: remotes.limitsFailure(of: spec.remote)
+    )
+    .inspect(spec)
     var spec = spec
     spec.origin.sourceIdentity = intake.sourceIdentity
     try waitForRoom()

@@ -291,8 +291,8 @@ actor TransferRun {
 
   /// The error as hosts see it: placed in a phase, and for `file/send` with what is stored.
   private func explained(_ error: TransferError) -> TransferError {
+    var error = error.explained(by: remotes.limitsFailure(of: spec.remote))
     guard spec.announces else { return error }
-    var error = error
     guard let file = backend.unannounced else {
       error.fileUploaded = false
       return error
@@ -300,7 +300,7 @@ actor TransferRun {
     var failure = TransferError(
       .publishFailed,
       "\"\(file.name)\" is stored but was not announced: \(error.message) Announce it with "
-        + "transfer/retry or file/publish.",
+        + "transfer/retry\(remotes.publishesFiles(spec.remote) ? " or file/publish" : "").",
       phase: .publish
     )
     failure.cause = .init(code: error.code, httpStatus: error.httpStatus)

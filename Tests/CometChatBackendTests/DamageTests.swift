@@ -43,7 +43,7 @@ struct DamageTests {
       attachments: [attachment()],
       muid: "m"
     )
-    _ = CometChatRemote.limits(in: response)
+    _ = try? remote.limits(in: response)
     _ = try? remote.slot(response, fileID: "t", for: send, size: 5)
     _ = try? remote.messageID(response)
     _ = try? remote.find(message, in: response)

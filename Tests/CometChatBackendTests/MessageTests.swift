@@ -194,12 +194,28 @@ struct MessageTests {
     arguments: [
       (#"{"data":{"settings":{"file.size.max":7,"file.count.max":"3"}}}"#, 7, 3),
       (#"{"data":{"file.size.max":"2147483648"}}"#, 2_147_483_648, nil),
-      (#"{"file.size.max":0,"file.count.max":-1}"#, nil, nil), ("[]", nil, nil), ("<", nil, nil),
     ] as [(String, Int64?, Int?)]
   )
-  func settings(_ body: String, _ size: Int64?, _ count: Int?) {
-    let limits = CometChatRemote.limits(in: answer(body))
+  func settings(_ body: String, _ size: Int64?, _ count: Int?) throws {
+    let limits = try remote().limits(in: answer(body))
     #expect(limits == RemoteLimits(maxFileSize: size, maxFileCount: count))
+  }
+
+  @Test(
+    "An answer without limits leaves them to be asked for again",
+    arguments: [
+      (#"{"file.size.max":0,"file.count.max":-1}"#, 200), ("[]", 200), ("<html>", 200),
+      ("{}", 403), ("{}", 401),
+    ]
+  )
+  func noSettings(_ body: String, _ status: Int) throws {
+    let remote = try remote()
+    guard case .ask(_, let then) = remote.learnLimits() else {
+      Issue.record("not asked")
+      return
+    }
+    #expect(throws: TransferError.self) { try then(answer(body, status)) }
+    #expect(remote.learnLimits() != nil)
   }
 
   @Test("The configuration beats the settings, which beat what is built in")

@@ -253,6 +253,7 @@ def test_a_message_that_is_refused_leaves_the_file(talk: Talk, app: CometChat) -
     app.faults.append(CometFault("message", status=403, body=body))
     error = ferry.error("file/send", channel=BOB, name="n", text="x", transferId="t")
     assert error.code == "ERR_PUBLISH_FAILED" and error.data["fileUploaded"] is True
+    assert "transfer/retry" in str(error) and "file/publish" not in str(error)
     assert error.data["cause"] == {"code": "ERR_PERMISSION_DENIED", "httpStatus": 403}
     ferry.event("failure", transferId="t")
     ferry.call("transfer/retry", transferId="t")

@@ -221,14 +221,45 @@ def test_limits_where_the_settings_say_none(talk: Talk, app: CometChat) -> None:
     assert done["counts"] == {"successful": 10, "rejected": 1, "failed": 0}
 
 
-def test_limits_where_the_settings_cannot_be_read(talk: Talk, app: CometChat) -> None:
-    app.faults.append(CometFault("settings", status=500))
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 500}, {"status": 403}, {"status": 200, "body": "<html>"},
+        {"status": 200, "body": {"data": []}}, {"drop": "before"},
+    ],
+)  # fmt: skip
+def test_settings_that_cannot_be_read_are_asked_for_again(
+    talk: Talk, app: CometChat, fault: dict[str, Any]
+) -> None:
+    app.faults.append(CometFault("settings", times=2, **fault))
     app.settings["file.count.max"] = 3
     ferry = talk()
-    assert ferry.call("limits/get")["maxFileCount"] == 10
-    assert ferry.call("limits/get")["maxFileCount"] == 3, "asked again, since nothing was learned"
+    first = limits = ferry.call("limits/get")
+    calls = 1
+    while limits["maxFileCount"] == 10:
+        limits = ferry.call("limits/get")
+        calls += 1
+    assert first["error"]["message"] and "error" not in limits
+    assert limits["maxFileCount"] == 3
+    # Each that fails is followed by a pause.
+    assert 2 < len(app.requests("settings")) < calls
+
+
+def test_a_limit_that_was_not_read_says_so(talk: Talk, app: CometChat) -> None:
+    app.faults.append(CometFault("settings", times=999, status=403))
+    ferry = composing(talk)
+    upload(ferry, *(text(f"{n}") for n in range(11)))
+    error = ferry.event("error", fileId="10")["error"]
+    assert error["data"]["code"] == "ERR_FILE_COUNT_EXCEEDED"
+    assert "limits could not be read: CometChat refused" in error["message"]
+
+
+def test_new_credentials_ask_for_the_settings_at_once(talk: Talk, app: CometChat) -> None:
+    app.settings["file.count.max"] = 3
+    ferry = talk(authToken="old")
+    assert ferry.call("limits/get")["error"]["data"]["code"] == "ERR_UNAUTHENTICATED"
+    ferry.call("remote/credentials", remote="talk", authToken=app.token)
     assert ferry.call("limits/get")["maxFileCount"] == 3
-    assert len(app.requests("settings")) == 2
 
 
 def test_the_configuration_overrides_the_settings(talk: Talk, app: CometChat) -> None:

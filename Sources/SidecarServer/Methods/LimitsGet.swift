@@ -23,11 +23,15 @@ struct LimitsGet: LimitsMethod {
 /// The limits of a remote, with the slots and rates that hold now.
 struct LimitsReply: Reply {
   private let limits: Limits
+  /// Why those that the remote sets itself are not known.
+  private let failure: TransferError?
 
   init(_ server: Server, remote: String?) throws(TransferError) {
     let engine = server.engine
     let global = server.configuration.limits
-    var limits = try engine.remotes.limits(of: remote ?? server.defaultRemote)
+    let remote = remote ?? server.defaultRemote
+    var limits = try engine.remotes.limits(of: remote)
+    failure = engine.remotes.limitsFailure(of: remote)
     // What the remote does not limit itself is as limits/set left it.
     if limits.concurrency == global.concurrency { limits.concurrency = engine.concurrency }
     if limits.uploadRate == global.uploadRate { limits.uploadRate = engine.uploadRate.rate }
@@ -47,6 +51,10 @@ struct LimitsReply: Reply {
     writer.field("concurrency", limits.concurrency)
     writer.nullable("uploadRate", limits.uploadRate)
     writer.nullable("downloadRate", limits.downloadRate)
+    if let failure {
+      writer.key("error")
+      failure.write(to: &writer)
+    }
     writer.endObject()
   }
 }

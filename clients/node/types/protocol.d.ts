@@ -312,6 +312,11 @@ export type Limits = {
   uploadRate: number | null;
   /** Bytes per second; null: no limit. */
   downloadRate: number | null;
+  /**
+   * Why the limits that the remote sets itself could not be read: the built-in ones hold, and it is
+   * asked again by and by.
+   */
+  error?: Error;
 };
 
 /** Chosen by the host, or made by ferry; no control characters. */

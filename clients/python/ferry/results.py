@@ -6,6 +6,7 @@ import base64
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple
 
+from .errors import FerryError, build
 from .wire import converted, listed, reader
 
 
@@ -239,7 +240,10 @@ class HistoryPage:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits in force; None: no limit. Rates are bytes per second."""
+    """The limits in force; None: no limit. Rates are bytes per second.
+
+    `error`: why those that the remote sets itself could not be read; the built-in ones hold.
+    """
 
     max_file_size: Optional[int]
     max_file_count: Optional[int]
@@ -249,6 +253,7 @@ class Limits:
     concurrency: int = 0
     upload_rate: Optional[int] = None
     download_rate: Optional[int] = None
+    error: Optional[FerryError] = converted(lambda error: build(error, FerryError))
 
 
 @dataclass(frozen=True)
