@@ -56,6 +56,9 @@ package protocol HTTPRemote: Sendable {
     next: String?
   ) throws(TransferError) -> RemoteCall<ObjectPage>
 
+  /// A channel as this remote spells it.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for what it has no channels of.
+  func channel(_ name: String) throws(TransferError) -> String
   /// One page of a channel's files.
   func listFiles(
     channel: String,
@@ -276,6 +279,9 @@ extension HTTPRemote {
   ) throws(TransferError) -> RemoteCall<ObjectPage> {
     throw unsupported("hold objects")
   }
+
+  /// Any, as it is given.
+  package func channel(_ name: String) throws(TransferError) -> String { name }
 
   /// Refused.
   package func listFiles(

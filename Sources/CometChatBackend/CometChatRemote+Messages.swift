@@ -5,6 +5,10 @@ package import TransferModel
 
 /// Messages of conversations. Their ids are decimal numbers that rise, and serve as timetokens.
 extension CometChatRemote {
+  package func channel(_ name: String) throws(TransferError) -> String {
+    try Conversation(name).channel
+  }
+
   package func complete(_ message: MediaMessage) throws(TransferError) -> MediaMessage {
     var message = message
     message.muid = Self.muid(of: message)

@@ -160,6 +160,11 @@ extension PubNubRemote {
     }
   }
 
+  package func channel(_ name: String) throws(TransferError) -> String {
+    try Rules.check(channel: name)
+    return name
+  }
+
   package func listFiles(
     channel: String,
     limit: Int,

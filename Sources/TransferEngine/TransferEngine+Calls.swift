@@ -138,6 +138,15 @@ extension TransferEngine {
     }
   }
 
+  /// A channel as its remote spells it; asks nobody.
+  /// - Throws: `ERR_INVALID_ARGUMENT` for what the remote has no channels of.
+  package func channel(_ name: String, on remote: String) throws(TransferError) -> String {
+    switch try remotes.open(remote) {
+    case .local: name
+    case .http(let link): try link.remote.channel(name)
+    }
+  }
+
   /// Where a channel's file can be had, usable as it is.
   /// - Throws: `ERR_NOT_FOUND`.
   package func url(

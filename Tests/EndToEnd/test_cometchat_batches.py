@@ -122,9 +122,30 @@ def test_a_thread(talk: Talk, app: CometChat) -> None:
     ferry.event("complete")
     send(ferry)
     assert app.messages[-1]["parentId"] == other
+    ferry.call("batch/configure", batchId="b", parentMessageId=None)
+    upload(ferry, item("3.txt"))
+    ferry.event("uploaded", fileId="3")
+    send(ferry)
+    assert "parentId" not in app.messages[-1]
     for wrong in ("user:carol:5", "x", ""):
         error = ferry.error("batch/create", channel=BOB, parentMessageId=wrong)
         assert error.data["field"] == "/parentMessageId"
+
+
+def test_a_channel_is_looked_at_when_the_batch_is_made(talk: Talk, app: CometChat) -> None:
+    ferry = talk()
+    for wrong in ("bob", "user:", "team:x", "user:b b", "user:a:b"):
+        error = ferry.error("batch/create", channel=wrong)
+        assert error.code == "ERR_INVALID_ARGUMENT" and error.data["field"] == "/channel"
+    assert app.requests("presign") == []
+    parent = app.add("alice", text="a question")
+    thread = {"parentMessageId": f"user:BoB:{parent}"}
+    make(ferry, channel="user:BOB", **thread)
+    make(ferry, channel=BOB, **thread)  # the same
+    upload(ferry, item("1.txt"))
+    ferry.event("complete")
+    [sent] = send(ferry)
+    assert sent["id"].startswith(BOB + ":")
 
 
 def test_a_group(talk: Talk, app: CometChat) -> None:

@@ -62,13 +62,14 @@ package final class Batches: Sendable {
     }
   }
 
-  /// Changes how a batch goes about its files, from the next one on; nil leaves a setting.
+  /// Changes how a batch goes about its files, from the next one on; nil leaves a setting, and
+  /// `.some(nil)` takes the parent away.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func configure(
     _ id: String,
     concurrency: Int?,
     retries: Int?,
-    parent: Timetoken? = nil
+    parent: Timetoken?? = nil
   ) throws(TransferError) {
     let settings = try change(id) { batch in
       if let concurrency { batch.settings.pace.concurrency = concurrency }

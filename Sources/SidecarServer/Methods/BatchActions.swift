@@ -13,7 +13,8 @@ struct BatchConfigure: ImmediateMethod {
     var batchID: String
     var concurrency: Int?
     var retries: Int?
-    var parentMessageID: String?
+    /// `.some(nil)` where there is to be none.
+    var parentMessageID: String??
   }
 
   static func decode(_ fields: inout JSONFields) throws(JSONError) -> Params {
@@ -21,18 +22,18 @@ struct BatchConfigure: ImmediateMethod {
       batchID: fields.batchID(),
       concurrency: fields.batchConcurrency(),
       retries: fields.batchRetries(),
-      parentMessageID: fields.optionalString("parentMessageId")
+      parentMessageID: fields.optionalNode("parentMessageId").map { node throws(JSONError) in
+        node.isNull ? nil : try node.string()
+      }
     )
   }
 
   func run(_ params: Params) throws(TransferError) -> EmptyReply {
     let batches = server.sharing.batches
     let settings = try batches.settings(of: params.batchID)
-    let parent = try server.parent(
-      params.parentMessageID,
-      on: settings.remote,
-      channel: settings.channel
-    )
+    let parent = try params.parentMessageID.map { text throws(TransferError) in
+      try server.parent(text, on: settings.remote, settings.destination)
+    }
     try batches.configure(
       params.batchID,
       concurrency: params.concurrency,

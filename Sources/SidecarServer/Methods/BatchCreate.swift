@@ -60,12 +60,12 @@ struct BatchCreate: LimitsMethod {
     let destination: BatchSettings.Destination
     if let channel = params.channel {
       try server.require("files", of: remote)
-      destination = .channel(channel)
+      destination = .channel(try server.engine.channel(channel, on: remote))
     } else {
       try server.require("objects", of: remote)
       destination = .prefix(try server.reference(params.prefix ?? "", on: remote))
     }
-    let parent = try server.parent(params.parentMessageID, on: remote, channel: params.channel)
+    let parent = try server.parent(params.parentMessageID, on: remote, destination)
     try server.sharing.batches.create(
       BatchSettings(
         id: params.batchID,
@@ -96,7 +96,7 @@ extension Server {
   func parent(
     _ text: String?,
     on remote: String,
-    channel: String?
+    _ destination: BatchSettings.Destination
   ) throws(TransferError) -> Timetoken? {
     guard let text else { return nil }
     guard hasMediaMessages(remote) else {
@@ -106,9 +106,17 @@ extension Server {
         field: "/parentMessageId"
       )
     }
-    let prefix = (channel ?? "") + ":"
-    let id = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
-    guard let parent = Timetoken(id), parent.value > 0 else {
+    let parts = text.utf8.split(
+      separator: UInt8(ascii: ":"),
+      maxSplits: .max,
+      omittingEmptySubsequences: false
+    )
+    let channel = parts.dropLast().map { String(Substring($0)) }.joined(separator: ":")
+    let isElsewhere =
+      parts.count > 1 && .channel((try? engine.channel(channel, on: remote)) ?? "") != destination
+    guard !isElsewhere, let parent = Timetoken(String(Substring(parts[parts.count - 1]))),
+      parent.value > 0
+    else {
       throw TransferError(
         .invalidArgument,
         "\"\(text.prefix(100))\" is no message of this batch's channel.",

@@ -1284,8 +1284,11 @@ export type BatchConfigureParams = {
    * after a longer wait that differs from file to file; default 0.
    */
   retries?: number;
-  /** The message to answer in its thread, where the remote has threads; otherwise refused. */
-  parentMessageId?: string;
+  /**
+   * The message to answer in its thread, where the remote has threads; otherwise refused. null: none
+   * from now on.
+   */
+  parentMessageId?: string | null;
 };
 
 export type BatchConfigureResult = Empty;

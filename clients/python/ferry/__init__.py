@@ -31,7 +31,7 @@ from .batch_results import (
     SentBatch,
     Successful,
 )
-from .client import KEEP, Ferry
+from .client import Ferry
 from .connection import CloseGrace
 from .errors import (
     BinaryNotFound,
@@ -93,6 +93,7 @@ from .sync_batch import SyncBatch, SyncBatchFile
 from .sync_handles import SyncDownloadHandle, SyncHandle, SyncPages, SyncSubscription
 from .transfers import DownloadHandle
 from .version import PROTOCOL_VERSIONS, __version__
+from .wire import KEEP
 
 __all__ = [
     "KEEP",

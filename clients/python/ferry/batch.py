@@ -34,7 +34,7 @@ from .errors import ConnectionClosed, FerryError
 from .events import EVENTS, Event
 from .pages import Pages
 from .sources import Source, patiently, prepare
-from .wire import decode, params
+from .wire import KEEP, decode, params
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -187,15 +187,13 @@ class Batch:
         *,
         concurrency: Optional[int] = None,
         retries: Optional[int] = None,
-        parent_message_id: Optional[str] = None,
+        parent_message_id: Optional[str] = KEEP,
     ) -> None:
-        """Changes how it goes about its files, from the next one on."""
-        await self._ask(
-            "batch/configure",
-            concurrency=concurrency,
-            retries=retries,
-            parent_message_id=parent_message_id,
-        )
+        """Changes how it goes about its files, from the next one on; a parent of None: none."""
+        ask = {"batchId": self.batch_id, **params(concurrency=concurrency, retries=retries)}
+        if parent_message_id is not KEEP:
+            ask["parentMessageId"] = parent_message_id
+        await patiently(self._connection, "batch/configure", ask)
 
     async def get(
         self,

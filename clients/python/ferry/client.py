@@ -9,13 +9,10 @@ from .channels import ChannelMethods
 from .files import FileMethods
 from .objects import ObjectMethods
 from .results import Limits, ShutdownSummary
-from .wire import decode, merged, params
+from .wire import KEEP, decode, merged, params
 
 if TYPE_CHECKING:
     from .sync import SyncFerry
-
-KEEP: Any = object()
-"""Stands for a limit that is left as it is, where None means "no limit"."""
 
 
 class Ferry(FileMethods, ObjectMethods, ChannelMethods, BatchMethods):

@@ -10,6 +10,9 @@ from .errors import ProtocolError
 
 T = TypeVar("T")
 
+KEEP: Any = object()
+"""Stands for what is left as it is, where None means "none"."""
+
 
 def camel(name: str) -> str:
     """The wire's name of a field: `etag_of_it` is `etagOfIt`."""
