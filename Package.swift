@@ -51,7 +51,7 @@ let package = Package(
     .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: pure),
     .testTarget(
       name: "TransferModelTests",
-      dependencies: ["TransferModel"],
+      dependencies: ["JSON", "TransferModel"],
       swiftSettings: common
     ),
 
@@ -197,7 +197,7 @@ let package = Package(
 
     .testTarget(
       name: "SharingTests",
-      dependencies: ["Sharing", "TransferModel"],
+      dependencies: ["JSON", "Sharing", "TransferEngine", "TransferModel"],
       swiftSettings: common
     ),
 

@@ -42,12 +42,14 @@ class Bars {
 /** Announces what is uploaded; returns the ids of the files that others were told of. */
 async function announce(batch) {
   try {
-    return (await batch.send()).flatMap(({ fileIds }) => fileIds);
+    await batch.send();
   } catch (error) {
     if (!(error instanceof FerryError)) throw error;
     console.error(error.message);
-    return (error.data.messages ?? []).flatMap(({ fileIds }) => fileIds);
   }
+  const told = [];
+  for await (const { fileId, sent } of batch.entries()) if (sent) told.push(fileId);
+  return told;
 }
 
 const [channel, ...paths] = process.argv.slice(2);

@@ -86,10 +86,12 @@ package protocol HTTPRemote: Sendable {
   /// A message as it would be sent, with its muid; looks at it before anything is sent.
   /// - Throws: `ERR_INVALID_ARGUMENT` for more than the remote takes.
   func complete(_ message: MediaMessage) throws(TransferError) -> MediaMessage
-  /// Tells a channel's members of files that are stored already, by one message.
-  ///
-  /// One that was sent before, and whose answer was lost, is looked for first.
+  /// Tells a channel's members of files that are stored already, by one message; sent twice, they are
+  /// told twice.
   func send(_ message: MediaMessage) throws(TransferError) -> RemoteCall<Timetoken>
+  /// Looks for a message that was asked for and may have been made; nil where the channel's history
+  /// is as good a place to look.
+  func find(_ message: AskedMessage) throws(TransferError) -> RemoteCall<MessageFinding>?
   /// A page of a channel's messages, oldest first, and the `start` of the page before it.
   ///
   /// `cipherKey` decrypts them instead of the remote's own cipher.
@@ -328,6 +330,11 @@ extension HTTPRemote {
   package func send(_ message: MediaMessage) throws(TransferError) -> RemoteCall<Timetoken> {
     throw unsupported("send media messages")
   }
+
+  /// Left to the history.
+  package func find(
+    _ message: AskedMessage
+  ) throws(TransferError) -> RemoteCall<MessageFinding>? { nil }
 
   /// Refused.
   package func history(

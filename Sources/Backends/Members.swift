@@ -3,7 +3,7 @@ package import TransferModel
 
 /// The members of a JSON object that somebody else wrote, by name; the first of a name counts.
 package struct Members {
-  private var values: [String: JSONNode] = [:]
+  private var values: [ExactString: JSONNode] = [:]
 
   /// None for what is no object.
   package init(_ node: JSONNode?) {

@@ -1,3 +1,4 @@
+package import JSON
 package import TransferModel
 
 /// Listening to channels of one remote, as a value that performs nothing itself.
@@ -69,14 +70,14 @@ package struct FeedStart: Sendable, Equatable {
   package var isChosen: Bool
   /// Of each channel the names of recent messages that are there already and do not come, where
   /// the remote's order is not the one in which messages appear.
-  package var known: [String: Set<String>]
+  package var known: [ExactString: Set<String>]
 
   /// Makes a start.
   package init(
     _ timetoken: Timetoken,
     region: String? = nil,
     isChosen: Bool = false,
-    known: [String: Set<String>] = [:]
+    known: [ExactString: Set<String>] = [:]
   ) {
     self.known = known
     self.timetoken = timetoken

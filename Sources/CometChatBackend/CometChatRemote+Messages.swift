@@ -49,36 +49,32 @@ extension CometChatRemote {
   }
 
   package func send(_ message: MediaMessage) throws(TransferError) -> RemoteCall<Timetoken> {
-    let request = try request(for: message)
-    let muid = Self.muid(of: message)
-    let send = RemoteCall<Timetoken>.ask(request) { [self] response throws(TransferError) in
-      // A refusal is an answer too; one of a failing server may have been given for it.
-      if response.status < 500 { end(muid) }
-      return .done(try messageID(response))
+    .ask(try request(for: message)) { [self] response throws(TransferError) in
+      .done(try messageID(response))
     }
-    guard begin(muid) else { return send }
-    return try look(for: message, before: nil, pages: Self.lookedPages, else: send)
   }
 
   /// Pages of a conversation that are looked through for a message.
   static let lookedPages = 10
 
+  package func find(
+    _ message: AskedMessage
+  ) throws(TransferError) -> RemoteCall<MessageFinding>? {
+    try look(for: message, before: nil, pages: Self.lookedPages)
+  }
+
   private func look(
-    for message: MediaMessage,
+    for message: AskedMessage,
     before: Timetoken?,
-    pages: Int,
-    else send: RemoteCall<Timetoken>
-  ) throws(TransferError) -> RemoteCall<Timetoken> {
-    let request = try lookRequest(for: message, before: before)
-    return .ask(request) { [self] response throws(TransferError) in
+    pages: Int
+  ) throws(TransferError) -> RemoteCall<MessageFinding> {
+    .ask(try lookRequest(for: message, before: before)) { [self] response throws(TransferError) in
       switch try find(message, in: response) {
-      case .there(let id):
-        end(Self.muid(of: message))
-        return .done(id)
+      case .there(let id): return .done(.made(id))
+      case .absent: return .done(.absent)
       case .further(let oldest) where pages > 1:
-        return try look(for: message, before: oldest, pages: pages - 1, else: send)
-      case .further, .absent:
-        return send
+        return try look(for: message, before: oldest, pages: pages - 1)
+      case .further: return .done(.unknown)
       }
     }
   }
@@ -93,7 +89,7 @@ extension CometChatRemote {
 
   /// A page that may have a message.
   func lookRequest(
-    for message: MediaMessage,
+    for message: AskedMessage,
     before: Timetoken?
   ) throws(TransferError) -> HTTPRequest {
     let conversation = try Conversation(message.channel)
@@ -105,13 +101,11 @@ extension CometChatRemote {
   }
 
   /// Whether a page has a message: the same muid and the same files.
-  func find(_ message: MediaMessage, in response: HTTPResponse) throws(TransferError) -> Found {
+  func find(_ message: AskedMessage, in response: HTTPResponse) throws(TransferError) -> Found {
     let entries = try entries(response)
-    let files = message.attachments.map(\.file.id)
-    let muid = Self.muid(of: message)
     let reader = MessageReader(channel: message.channel)
-    for entry in entries where entry.string("muid") == muid {
-      if let id = entry.int("id"), reader.attachments(of: entry).map(\.file.id) == files {
+    for entry in entries where entry.string("muid") == message.muid {
+      if let id = entry.int("id"), reader.attachments(of: entry).map(\.file.id) == message.fileIDs {
         return .there(Timetoken(id))
       }
     }

@@ -24,8 +24,6 @@ package final class CometChatRemote: HTTPRemote {
     var nowMs: Int64 = 0
     /// What the app's settings say, once they were read.
     var learned: RemoteLimits?
-    /// Messages that were sent and not yet answered.
-    var inDoubt: Set<String> = []
   }
 
   /// Opens nothing; `limits` are the remote's own.
@@ -263,19 +261,6 @@ package final class CometChatRemote: HTTPRemote {
     .unsupported,
     "Remotes of kind cometchat hold no objects; send files to conversations (file/send)."
   )
-
-  // MARK: - Messages in doubt
-
-  /// Notes that a message is about to be sent.
-  /// - Returns: whether it was sent before without an answer.
-  func begin(_ muid: String) -> Bool {
-    state.withLock { !$0.inDoubt.insert(muid).inserted }
-  }
-
-  /// Notes that a message was answered.
-  func end(_ muid: String) {
-    state.withLock { _ = $0.inDoubt.remove(muid) }
-  }
 }
 
 extension CometChatSettings.Access {

@@ -71,7 +71,7 @@ struct CometChatUpload: Backend {
       return .content(.remember)
     case .find(let oldest, _):
       do throws(TransferError) {
-        let request = try remote.lookRequest(for: message(), before: oldest)
+        let request = try remote.lookRequest(for: asked, before: oldest)
         return .http(HTTPExchange(request, phase: .publish, tellsFailure: true))
       } catch {
         return .fail(error.during(.publish))
@@ -108,6 +108,19 @@ struct CometChatUpload: Backend {
   private func message() throws(TransferError) -> MediaMessage {
     guard let stored else { preconditionFailure("shown before it was stored") }
     return try remote.message(showing: stored, send)
+  }
+
+  private var asked: AskedMessage {
+    get throws(TransferError) {
+      let message = try message()
+      return AskedMessage(
+        channel: message.channel,
+        fileIDs: message.attachments.map(\.file.id),
+        muid: CometChatRemote.muid(of: message),
+        parent: message.parent,
+        askedMs: 0
+      )
+    }
   }
 
   /// A quarter of a second, then twice as long each time, or as long as the service asks for.
@@ -218,7 +231,7 @@ struct CometChatUpload: Backend {
   /// Whether the message is there already: in this page, perhaps in an older one, or not.
   private mutating func looked(_ response: HTTPResponse, page: Int) {
     do throws(TransferError) {
-      switch try remote.find(message(), in: response) {
+      switch try remote.find(asked, in: response) {
       case .there(let id): stage = .done(id)
       case .further(let oldest) where page < CometChatRemote.lookedPages:
         stage = .find(before: oldest, page: page + 1)

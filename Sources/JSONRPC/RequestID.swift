@@ -1,11 +1,11 @@
-internal import JSON
+package import JSON
 
 /// The id of a request, kept as the text it came in: `1` and `"1"` differ, no digit is lost.
 ///
 /// Two spellings of one string (`"a"` and `"\u0061"`) count as two ids.
 package struct RequestID: Sendable, Hashable {
   /// The JSON text; up to 15 bytes of it need no memory of their own.
-  package let text: String
+  @ExactString package private(set) var text: String
 
   /// The longest id that is accepted, in bytes: each is kept until its reply is out.
   static let maxBytes = 1024
@@ -27,15 +27,4 @@ package struct RequestID: Sendable, Hashable {
 
   /// The id with this JSON text, which was one before.
   init(verbatim text: String) { self.text = text }
-
-  /// Compares bytes: the equality of String would take different spellings of é for one.
-  package static func == (left: RequestID, right: RequestID) -> Bool {
-    left.text.utf8.elementsEqual(right.text.utf8)
-  }
-
-  /// Hashes the bytes.
-  package func hash(into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-  }
 }

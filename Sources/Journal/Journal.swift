@@ -1,3 +1,4 @@
+package import JSON
 import Synchronization
 package import TransferModel
 
@@ -122,7 +123,7 @@ package final class Journal: Sendable {
   }
 
   /// The batches that this process owns, each with its record.
-  package func batches() async -> [String: [UInt8]] { await ask { $0.batches() } ?? [:] }
+  package func batches() async -> [ExactString: [UInt8]] { await ask { $0.batches() } ?? [:] }
 
   /// The highest number of a row, 0 without rows: new transfers go on from here.
   package func lastNumber() async -> Int64 { await ask { $0.lastNumber() } ?? 0 }

@@ -1,3 +1,4 @@
+internal import JSON
 package import TransferModel
 
 /// One thing to write down about one transfer or batch.
@@ -16,14 +17,14 @@ package enum JournalChange: Sendable, Equatable {
   /// What a change is about.
   enum Subject: Hashable {
     case transfer(TransferID)
-    case batch(String)
+    case batch(ExactString)
   }
 
   var subject: Subject {
     switch self {
     case .add(let row): .transfer(row.id)
     case .update(let id, _), .forget(let id): .transfer(id)
-    case .keepBatch(let id, _), .forgetBatch(let id): .batch(id)
+    case .keepBatch(let id, _), .forgetBatch(let id): .batch(ExactString(id))
     }
   }
 

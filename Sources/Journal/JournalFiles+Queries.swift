@@ -1,3 +1,4 @@
+import JSON
 import SQLite
 import TransferModel
 
@@ -32,9 +33,9 @@ extension JournalFiles {
   }
 
   /// The records of batches; of two with the same id one.
-  func batches() -> [String: [UInt8]] {
+  func batches() -> [ExactString: [UInt8]] {
     attempt { () throws(SQLiteError) in
-      var records: [String: [UInt8]] = [:]
+      var records: [ExactString: [UInt8]] = [:]
       for file in self.files {
         for (id, record) in try file.batches() where records[id] == nil { records[id] = record }
       }

@@ -1,3 +1,4 @@
+import JSON
 import SQLite
 import TransferModel
 
@@ -146,7 +147,7 @@ extension Index {
         .optional(metadata.generation)
       )
       for (key, value) in settable.custom {
-        try database.run("INSERT INTO custom VALUES (?, ?, ?)", path, .text(key), .text(value))
+        try database.run("INSERT INTO custom VALUES (?, ?, ?)", path, .text(key.text), .text(value))
       }
     }
   }

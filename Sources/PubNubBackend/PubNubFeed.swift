@@ -7,8 +7,8 @@ internal import TransferModel
 struct PubNubFeed: SubscriptionFeed {
   let remote: PubNubRemote
   /// What is listened to, and the moment after which its messages are told.
-  private var channels: [String: Timetoken] = [:]
-  private var groups: [String: Timetoken] = [:]
+  private var channels: [ExactString: Timetoken] = [:]
+  private var groups: [ExactString: Timetoken] = [:]
   private var filter: String?
   /// All up to here has come.
   private var cursor: FeedStart?
@@ -78,7 +78,11 @@ struct PubNubFeed: SubscriptionFeed {
   }
 
   var interest: SubscriptionInterest {
-    SubscriptionInterest(channels: Array(channels.keys), groups: Array(groups.keys), filter: filter)
+    SubscriptionInterest(
+      channels: channels.keys.map(\.text),
+      groups: groups.keys.map(\.text),
+      filter: filter
+    )
   }
 
   var isIdle: Bool { channels.isEmpty && groups.isEmpty }
@@ -89,8 +93,8 @@ struct PubNubFeed: SubscriptionFeed {
     askedMs = nowMs
     return .ask(
       poll(
-        channels: Array(channels.keys),
-        groups: Array(groups.keys),
+        channels: channels.keys.map(\.text),
+        groups: groups.keys.map(\.text),
         filter: filter,
         from: cursor
       )

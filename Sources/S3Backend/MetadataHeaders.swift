@@ -1,4 +1,5 @@
 import Backends
+import JSON
 import TransferModel
 
 /// An object's metadata as headers, both ways.
@@ -94,23 +95,23 @@ enum MetadataHeaders {
   }
 
   private static func customHeaders(
-    _ custom: [String: String]
+    _ custom: [ExactString: String]
   ) throws(TransferError) -> [HTTPHeader] {
     var headers: [HTTPHeader] = []
     var spellings: [String] = []
     // Keys that are spelled as headers come first, so that no other takes their name.
-    var taken = Set(custom.keys.filter { folded($0) == $0 })
-    for key in custom.keys.sorted() {
+    var taken = Set(custom.keys.map(\.text).filter { folded($0).utf8.elementsEqual($0.utf8) })
+    for (key, value) in custom.sorted(by: { $0.key < $1.key }).map({ ($0.key.text, $0.value) }) {
       var name = folded(key)
       guard !key.isEmpty, !name.hasPrefix("ferry-") else {
         throw refused("custom cannot have the key \"\(key)\": name it otherwise.", "custom")
       }
-      if name != key {
+      if !name.utf8.elementsEqual(key.utf8) {
         name = unique(name, among: taken)
         taken.insert(name)
         spellings.append("\(name)=\(PercentEncoding.component(key))")
       }
-      headers.append(HTTPHeader(name, EncodedWord.encode(custom[key] ?? "")))
+      headers.append(HTTPHeader(name, EncodedWord.encode(value)))
     }
     guard !spellings.isEmpty else { return headers }
     return headers + [HTTPHeader(names, spellings.joined(separator: ","))]

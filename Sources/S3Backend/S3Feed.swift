@@ -1,5 +1,6 @@
 import Backends
 import Configuration
+import JSON
 import TransferModel
 
 /// Listening to channels of a bucket: a look at the newest names of each, every poll interval.
@@ -9,9 +10,9 @@ import TransferModel
 /// as long as the next one covers it, so every message comes once.
 struct S3Feed: SubscriptionFeed {
   private let remote: S3Remote
-  private var channels: [String: Channel] = [:]
+  private var channels: [ExactString: Channel] = [:]
   /// What is to be looked at before the next pause.
-  private var due: [String] = []
+  private var due: [ExactString] = []
   private var look: Look?
   /// What the last look found, oldest first, to be fetched.
   private var found: [Found] = []
@@ -34,7 +35,7 @@ struct S3Feed: SubscriptionFeed {
 
   /// A list that goes on until it meets what was looked at before.
   private struct Look: Sendable {
-    var channel: String
+    var channel: ExactString
     /// When the server began to answer.
     var serverMs: Int64?
     var next: String?
@@ -45,7 +46,7 @@ struct S3Feed: SubscriptionFeed {
   }
 
   private struct Found: Sendable {
-    var channel: String
+    var channel: ExactString
     var key: MessageKey
   }
 
@@ -85,7 +86,7 @@ struct S3Feed: SubscriptionFeed {
     _ rest: ArraySlice<String>,
     from start: FeedStart?,
     since: Timetoken?,
-    known: [String: Set<String>],
+    known: [ExactString: Set<String>],
     next: String?
   ) throws(TransferError) -> RemoteCall<FeedStart> {
     guard let channel = rest.first else {
@@ -103,7 +104,7 @@ struct S3Feed: SubscriptionFeed {
       let cutoff = Timetoken(first.value - (windowMs + Self.slackMs) * 10_000)
       var known = known
       // What is told to be later than the start comes, wherever its name was seen.
-      known[channel, default: []].formUnion(
+      known[ExactString(channel), default: []].formUnion(
         names.filter { $0.timetoken > cutoff && $0.timetoken <= start.timetoken }.map(\.name)
       )
       let isOver = page.next == nil || (names.last.map { $0.timetoken <= cutoff } ?? false)
@@ -120,7 +121,8 @@ struct S3Feed: SubscriptionFeed {
   mutating func add(_ interest: SubscriptionInterest, from start: FeedStart) {
     let now = start.isChosen ? remote.serverNowMs * 10_000 : start.timetoken.value
     let window = Timetoken(now - windowMs * 10_000)
-    for name in interest.channels where start.isChosen || channels[name] == nil {
+    let names = interest.channels.map { ExactString($0) }
+    for name in names where start.isChosen || channels[name] == nil {
       channels[name] = Channel(
         cutoff: min(window, start.timetoken),
         seen: start.known[name] ?? [],
@@ -136,7 +138,8 @@ struct S3Feed: SubscriptionFeed {
   }
 
   mutating func remove(channels: [String]?, groups: [String]?) {
-    let names = channels ?? (groups == nil ? Array(self.channels.keys) : [])
+    let all = groups == nil ? Array(self.channels.keys) : []
+    let names = channels.map { $0.map { ExactString($0) } } ?? all
     for name in names {
       self.channels[name] = nil
       if look?.channel == name { look = nil }
@@ -146,7 +149,9 @@ struct S3Feed: SubscriptionFeed {
     generation += 1
   }
 
-  var interest: SubscriptionInterest { SubscriptionInterest(channels: channels.keys.sorted()) }
+  var interest: SubscriptionInterest {
+    SubscriptionInterest(channels: channels.keys.sorted().map(\.text))
+  }
 
   var isIdle: Bool { channels.isEmpty }
 
@@ -158,14 +163,14 @@ struct S3Feed: SubscriptionFeed {
       if !found.isEmpty {
         var requests: [HTTPRequest] = []
         for message in found.prefix(Self.width) {
-          requests.append(try remote.get(message.key, channel: message.channel))
+          requests.append(try remote.get(message.key, channel: message.channel.text))
         }
         return .askAll(requests)
       }
       if look == nil, !due.isEmpty { look = Look(channel: due.removeFirst()) }
       if let look, let channel = channels[look.channel] {
         let request = try remote.listMessages(
-          channel: look.channel,
+          channel: look.channel.text,
           // A quiet channel costs a short answer.
           limit: look.next == nil ? channel.seen.count + 10 : 1000,
           next: look.next
@@ -192,7 +197,7 @@ struct S3Feed: SubscriptionFeed {
     // Asked for before the channels changed: it is asked again.
     guard asked == generation else { return [] }
     if let first = found.first {
-      let message = try remote.messageOrError(response, first.key, channel: first.channel)
+      let message = try remote.messageOrError(response, first.key, channel: first.channel.text)
       found.removeFirst()
       guard var message, let newest = channels[first.channel]?.newest else { return [] }
       message.isLate = message.timetoken < newest
@@ -207,7 +212,7 @@ struct S3Feed: SubscriptionFeed {
     guard var look, let channel = channels[look.channel] else { return }
     let page = try remote.page(response)
     look.serverMs = look.serverMs ?? remote.date(of: response) ?? nowMs
-    let names = try remote.messages(in: page, channel: look.channel).map(\.key)
+    let names = try remote.messages(in: page, channel: look.channel.text).map(\.key)
     look.new += names.filter {
       $0.timetoken > channel.cutoff && !channel.seen.contains($0.name)
     }

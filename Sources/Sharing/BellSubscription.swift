@@ -1,4 +1,5 @@
 internal import Backends
+internal import JSON
 internal import TransferEngine
 internal import TransferModel
 
@@ -11,7 +12,7 @@ actor BellSubscription: Subscription {
   private let engine: TransferEngine
   private let gate: FlowGate
   private let tell: @Sendable (SharingEvent) -> Void
-  private var cursors: [String: Timetoken] = [:]
+  private var cursors: [ExactString: Timetoken] = [:]
   private var loop: Task<Void, Never>?
   private var isReading = false
   private var isStale = false
@@ -60,7 +61,7 @@ actor BellSubscription: Subscription {
   func start() async { await read() }
 
   func remove(channels: [String]?, groups: [String]?) {
-    let all = groups == nil ? Array(cursors.keys) : []
+    let all = groups == nil ? cursors.keys.map(\.text) : []
     for channel in channels ?? all { cursors[channel] = nil }
     guard cursors.isEmpty, let loop else { return }
     loop.cancel()
@@ -108,7 +109,7 @@ actor BellSubscription: Subscription {
   private func readPage() async throws(TransferError) -> Bool {
     await gate.pass()
     guard let oldest = cursors.values.min() else { return false }
-    let wanted = Array(cursors.keys)
+    let wanted = cursors.keys.map(\.text)
     let page = try await engine.messages(
       on: wanted,
       after: oldest,

@@ -1,3 +1,4 @@
+internal import JSON
 internal import TransferModel
 
 /// Which queued transfer gets the next free slot; a value without clock or I/O.
@@ -61,7 +62,12 @@ struct AdmissionQueue {
   /// Who waits together: a remote's single transfers, or those of a batch.
   private struct Key: Hashable {
     var remote: String
-    var batch: String?
+    var batch: ExactString?
+
+    init(remote: String, batch: String?) {
+      self.remote = remote
+      self.batch = batch.map { ExactString($0) }
+    }
   }
 
   /// What one remote may take and has.

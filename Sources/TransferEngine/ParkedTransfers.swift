@@ -1,3 +1,4 @@
+internal import JSON
 internal import TransferModel
 
 /// Queued transfers whose record is in the journal alone, first in, first out; a value without I/O.
@@ -7,7 +8,7 @@ struct ParkedTransfers {
   /// Those that wait for the same kind of slot.
   struct Lane: Hashable {
     var remote: String
-    var batch: String?
+    var batch: ExactString?
     var size: AdmissionQueue.Size
   }
 
@@ -47,7 +48,8 @@ struct ParkedTransfers {
 
   /// All, or those of one remote or batch, in no order.
   func all(on remote: String? = nil, batch: String? = nil) -> [(number: Int64, id: TransferID)] {
-    queues.filter { lane, _ in
+    let batch = batch.map { ExactString($0) }
+    return queues.filter { lane, _ in
       (remote == nil || lane.remote == remote) && (batch == nil || lane.batch == batch)
     }
     .flatMap { $0.value.entries.map { ($0.value.number, $0.key) } }

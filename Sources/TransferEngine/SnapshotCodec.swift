@@ -186,7 +186,7 @@ extension JSONWriter {
     field("contentEncoding", metadata.settable.contentEncoding)
     field("contentLanguage", metadata.settable.contentLanguage)
     object("custom") { writer in
-      for (key, value) in metadata.settable.custom { writer.field(named: key, value) }
+      for (key, value) in metadata.settable.custom { writer.field(named: key.text, value) }
     }
     field("createdMs", metadata.createdMs)
     field("updatedMs", metadata.updatedMs)

@@ -1,3 +1,4 @@
+package import JSON
 internal import Journal
 internal import LocalFiles
 internal import Synchronization
@@ -71,17 +72,20 @@ extension TransferEngine {
   /// Tells whoever consumes the changes to look at a batch, after all that has happened so far.
   package func poke(batch: String) { tell.yield(.batch(batch)) }
 
-  /// Writes down what a batch is.
+  /// Writes down soon what a batch is.
   package func keep(batch: String, _ record: [UInt8]) {
     journal.write(.keepBatch(batch, record))
   }
+
+  /// Returns when all is written down that was to be.
+  package func written() async { await journal.write([]) }
 
   /// Drops a batch from the journal; its files are discarded one by one.
   package func forget(batch: String) { journal.write(.forgetBatch(batch)) }
 
   /// What earlier processes left of batches since the last call: the batches with what was kept of
   /// each, and their files.
-  package func takeRestored() async -> (batches: [String: [UInt8]], files: [RestoredFile]) {
+  package func takeRestored() async -> (batches: [ExactString: [UInt8]], files: [RestoredFile]) {
     let files = state.withLock { state in
       defer { state.restoredFiles = [] }
       return state.restoredFiles

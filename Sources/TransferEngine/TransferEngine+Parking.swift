@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import JSON
 internal import Journal
 internal import Synchronization
 package import TransferModel
@@ -20,7 +21,7 @@ extension TransferEngine {
   func park(_ record: TransferRecord, _ state: inout EngineState) -> Bool {
     let lane = record.lane
     guard record.isParkable,
-      state.queue.count(lane.size, on: lane.remote, batch: lane.batch) >= Self.nearLimit
+      state.queue.count(lane.size, on: lane.remote, batch: lane.batch?.text) >= Self.nearLimit
         || !state.parked.isEmpty(lane)
     else { return false }
     let id = record.spec.id
@@ -43,8 +44,9 @@ extension TransferEngine {
 
   /// Loads the next transfers of lanes that soon have none in memory.
   func loadNext(_ state: inout EngineState) {
-    for lane in state.parked.counts.keys
-    where state.queue.count(lane.size, on: lane.remote, batch: lane.batch) < Self.nearLimit / 2 {
+    for lane in state.parked.counts.keys {
+      let near = state.queue.count(lane.size, on: lane.remote, batch: lane.batch?.text)
+      guard near < Self.nearLimit / 2 else { continue }
       let ids = state.parked.startLoading(lane, limit: Self.nearLimit)
       if ids.isEmpty { continue }
       journal.rows(ids: ids) { [self] rows in
@@ -209,7 +211,11 @@ extension TransferEngine {
 extension TransferRecord {
   /// Where it waits.
   var lane: ParkedTransfers.Lane {
-    .init(remote: spec.remote, batch: spec.batchFile?.batch, size: size)
+    .init(
+      remote: spec.remote,
+      batch: spec.batchFile.map { ExactString($0.batch) },
+      size: size
+    )
   }
 
   /// Whether the journal's row, and what an `Entry` has, is all there is to it.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JSON
 internal import Journal
 internal import Synchronization
 package import TransferModel
@@ -87,12 +88,14 @@ extension TransferEngine {
         field: "/next"
       )
     }
+    let wantedBatch = batch.map { ExactString($0) }
     let (page, kept, hasMore) = state.withLock { state in
       var places: [(number: Int64, id: TransferID)] = []
       for record in state.records.all
       where record.number > after && (wanted == nil || record.machine.visible == wanted)
         && (remote == nil || record.spec.remote == remote)
-        && (batch == nil || record.spec.batchFile?.batch == batch)
+        && (wantedBatch == nil
+          || wantedBatch == record.spec.batchFile.map { ExactString($0.batch) })
       {
         places.append((record.number, record.spec.id))
       }
@@ -102,7 +105,7 @@ extension TransferEngine {
       places += state.shelf.all { entry in
         entry.number > after && (wanted == nil || entry.state == wanted)
           && (remote == nil || entry.remote == remote)
-          && (batch == nil || entry.file.batch == batch)
+          && (wantedBatch == nil || wantedBatch == ExactString(entry.file.batch))
       }
       places.sort { $0.number < $1.number }
       var page: [(Int64, TransferSnapshot)] = []

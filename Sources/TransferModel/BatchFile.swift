@@ -1,9 +1,11 @@
+package import JSON
+
 /// Which file of which batch a transfer moves.
 package struct BatchFile: Sendable, Hashable {
   /// The batch's id, chosen by the host or made by ferry.
-  package var batch: String
+  @ExactString package var batch: String
   /// The file's id, chosen by the host; unique in its batch.
-  package var file: String
+  @ExactString package var file: String
   /// Where it stands among the files of its batch; rises in the order they were added.
   package var place: Int64
 

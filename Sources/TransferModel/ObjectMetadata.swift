@@ -1,3 +1,5 @@
+package import JSON
+
 /// What a remote knows of an object.
 package struct ObjectMetadata: Sendable, Equatable {
   /// The reference: path below the remote's root, normalised.
@@ -63,10 +65,10 @@ package struct SettableMetadata: Sendable, Equatable {
   /// A language tag such as `de-CH`.
   package var contentLanguage: String?
   /// The uploader's own keys and values.
-  package var custom: [String: String]
+  package var custom: [ExactString: String]
 
   /// Makes metadata of a type and, where given, more.
-  package init(contentType: String, custom: [String: String] = [:]) {
+  package init(contentType: String, custom: [ExactString: String] = [:]) {
     self.contentType = contentType
     self.custom = custom
   }
@@ -85,7 +87,7 @@ package struct MetadataPatch: Sendable, Equatable {
   /// As ``SettableMetadata/contentLanguage``.
   package var contentLanguage: String??
   /// Per key: a value sets it, nil removes it; a nil dictionary removes all custom keys.
-  package var custom: [String: String?]??
+  package var custom: [ExactString: String?]??
 
   /// A patch that changes nothing.
   package init() {}

@@ -1,8 +1,10 @@
+package import JSON
+
 /// A path below a remote's root, normalised as Firebase Storage does: repeated slashes become
 /// one, leading and trailing ones go, and nothing else is touched (`..` is a literal name).
 package struct ObjectReference: Sendable, Hashable {
   /// The normalised path; empty for the root.
-  package let fullPath: String
+  @ExactString package private(set) var fullPath: String
 
   /// Normalises a path.
   package init(path: String) {

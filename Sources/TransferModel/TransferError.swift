@@ -1,5 +1,3 @@
-package import JSON
-
 /// What went wrong, in the one shape every room throws and every error reply carries.
 ///
 /// `code` is the contract; `message` is for people and says what failed, on what, and what to do.
@@ -38,8 +36,8 @@ package struct TransferError: Error, Sendable, Equatable {
   package var fileID: String?
   /// Name of a file that was stored but not announced.
   package var fileName: String?
-  /// The messages that were sent before it, as JSON (batch/send).
-  package var messages: RawJSON?
+  /// The messages that were sent before it (batch/send).
+  package var sent: SentMessages?
 
   /// The part of a failure below that is worth telling.
   package struct Cause: Sendable, Equatable {

@@ -1,6 +1,8 @@
+package import JSON
+
 /// What a transfer is called: 1–128 characters, chosen by the host or made by ferry.
 package struct TransferID: Sendable, Hashable, CustomStringConvertible {
-  package let description: String
+  @ExactString package private(set) var description: String
 
   /// Takes a host's choice; nil where it is empty, too long or holds control characters.
   package init?(_ text: String) {

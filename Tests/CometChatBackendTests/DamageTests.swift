@@ -37,16 +37,16 @@ struct DamageTests {
 
   private func read(_ response: HTTPResponse, _ remote: CometChatRemote) throws {
     guard case .sendFile(let send) = sendSpec().operation else { return }
-    let message = MediaMessage(
+    let asked = AskedMessage(
       channel: "user:bob",
-      kind: .file,
-      attachments: [attachment()],
-      muid: "m"
+      fileIDs: [attachment().file.id],
+      muid: "m",
+      askedMs: 0
     )
     _ = try? remote.limits(in: response)
     _ = try? remote.slot(response, fileID: "t", for: send, size: 5)
     _ = try? remote.messageID(response)
-    _ = try? remote.find(message, in: response)
+    _ = try? remote.find(asked, in: response)
     _ = try? remote.message(response, channel: "user:bob", id: Timetoken(7))
     _ = remote.uploadError(response, deadlineMs: 5)
     let call = try remote.history(

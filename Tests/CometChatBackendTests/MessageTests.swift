@@ -161,32 +161,34 @@ struct MessageTests {
     }
   }
 
-  @Test("A message that was sent without an answer is looked for first the next time")
+  @Test("A message that may have been made is looked for by its muid and its files")
   func doubt() throws {
-    let remote = try remote()
-    func sent() throws -> (
-      HTTPRequest, @Sendable (HTTPResponse) throws(TransferError) -> RemoteCall<Timetoken>
-    ) {
-      guard case .ask(let request, let then) = try remote.send(message()) else {
-        throw TransferError(.unknown, "no question")
+    let file = attachment()
+    let asked = AskedMessage(
+      channel: "group:team",
+      fileIDs: [file.file.id],
+      muid: "m",
+      askedMs: 0
+    )
+    func found(_ entries: String..., pages: Int = 1) throws -> MessageFinding {
+      guard var call = try remote().find(asked) else { return .unknown }
+      for _ in 0..<pages {
+        guard case .ask(let request, let then) = call else { break }
+        #expect(request.method == .get)
+        call = try then(answer(#"{"data":[\#(entries.joined(separator: ","))]}"#))
       }
-      return (request, then)
+      guard case .done(let finding) = call else { throw TransferError(.unknown, "asks on") }
+      return finding
     }
-    let first = try sent()
-    #expect(first.0.method == .post)
-    let second = try sent()
-    #expect(second.0.method == .get)
-    guard case .ask(let third, _) = try second.1(answer(#"{"data":[]}"#)) else {
-      Issue.record("it is not there, and not sent")
-      return
+    func entry(_ id: Int, _ muid: String, _ url: String) -> String {
+      #"{"id":"\#(id)","muid":"\#(muid)","data":{"attachments":[{"url":"\#(url)"}]}}"#
     }
-    #expect(third == first.0)
-    guard case .done(let id) = try first.1(answer(#"{"data":{"id":8}}"#)) else {
-      Issue.record("it was answered")
-      return
-    }
-    #expect(id == Timetoken(8))
-    #expect(try sent().0.method == .post)
+    #expect(try found(entry(8, "m", file.url)) == .made(Timetoken(8)))
+    #expect(try found() == .absent)
+    #expect(try found(entry(8, "other", file.url)) == .absent)
+    #expect(try found(entry(8, "m", "https://media.example.com/app1/media/b.png")) == .absent)
+    let others = (1...100).map { entry($0, "other", file.url) }.joined(separator: ",")
+    #expect(try found(others, pages: CometChatRemote.lookedPages) == .unknown)
   }
 
   @Test(

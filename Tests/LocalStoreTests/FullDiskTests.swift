@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JSON
 import LocalStore
 import Testing
 import TransferModel
@@ -22,7 +23,7 @@ import TransferModel
     #expect(try scratch.files(in: "incoming") == [])
 
     var error: TransferError?
-    let custom = ["k": String(repeating: "v", count: 20_000)]
+    let custom: [ExactString: String] = ["k": String(repeating: "v", count: 20_000)]
     for number in 0..<1000 where error == nil {
       error = await failure { try await store.put("\(number)", "", custom: custom) }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import LocalStore
 import Testing
 import TransferModel

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JSON
 import LocalStore
 import Testing
 import TransferModel
@@ -46,7 +47,7 @@ extension LocalStore {
     _ path: String,
     _ text: String = "",
     _ condition: WriteCondition = WriteCondition(),
-    custom: [String: String] = [:]
+    custom: [ExactString: String] = [:]
   ) async throws -> ObjectMetadata {
     try await publishObject(
       try stage(text),

@@ -1,5 +1,6 @@
 import Backends
 import Configuration
+import JSON
 import Testing
 import TransferModel
 

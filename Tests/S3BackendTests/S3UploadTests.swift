@@ -15,7 +15,7 @@ struct S3UploadTests {
     _ remote: S3Remote = makeRemote(),
     path: String = "k",
     condition: WriteCondition = WriteCondition(),
-    custom: [String: String] = [:]
+    custom: [ExactString: String] = [:]
   ) throws -> Conversation {
     let put = PutObject(
       reference: ObjectReference(path: path),

@@ -1,7 +1,9 @@
+import JSON
 import Testing
 import TransferModel
 
 @testable import Sharing
+@testable import TransferEngine
 
 @Suite("What a batch decides")
 struct BatchTests {
@@ -187,6 +189,67 @@ struct BatchTests {
     #expect(!isThere, "it was removed meanwhile")
   }
 
+  @Test("What is in doubt is picked only where it is named, until it is known")
+  func doubt() throws {
+    var batch = Self.batch()
+    for number in 0..<2 {
+      _ = batch.add("\(number)", try Self.id("t\(number)"), .file, limit: nil)
+      batch.moved("\(number)", to: .succeeded)
+    }
+    let picked = batch.beginSending(nil)
+    batch.ask([try Self.asked("0", "1")])
+    for file in picked { _ = batch.endSending(file, isSent: false) }
+    #expect(batch.beginSending(nil).isEmpty)
+    #expect(batch["0"]?.isUnsent == false)
+    let named = batch.beginSending(["0"])
+    #expect(named.map(\.id) == ["0"])
+    _ = batch.endSending(named[0], isSent: false)
+    batch.ask([try Self.asked("0")])
+    #expect(batch.asked.map { $0.files.map(\.id) } == [["1"], ["0"]], "the later has its file")
+    batch.settle(try Self.asked("0").files)
+    _ = batch.remove("1")
+    #expect(batch.asked.isEmpty)
+    #expect(batch.beginSending(nil).map(\.id) == ["0"])
+  }
+
+  /// A message that shows files of these ids.
+  private static func asked(_ ids: String...) throws -> Batch.Asked {
+    Batch.Asked(
+      message: AskedMessage(
+        channel: "c",
+        fileIDs: ids.map { "r\($0)" },
+        muid: "m",
+        parent: Timetoken(7),
+        askedMs: 5,
+        isKept: false
+      ),
+      kind: .image,
+      files: try ids.map { .init(id: $0, transfer: try id("t\($0)")) }
+    )
+  }
+
+  @Test("What was asked for survives, and its files are in doubt again")
+  func askedSurvives() throws {
+    var batch = Self.batch()
+    batch.ask([try Self.asked("0", "1"), try Self.asked("2")])
+    batch.unfinished = .init(caption: "c", muid: nil, files: ["0"], sent: 2)
+    var restored = try #require(Batch(id: "b", decoding: batch.record))
+    #expect(restored.asked == batch.asked)
+    #expect(restored.unfinished == batch.unfinished)
+    let isNew = restored.restore(
+      RestoredFile(
+        id: try Self.id("t1"),
+        file: BatchFile(batch: "b", file: "1", place: 1),
+        state: .succeeded,
+        name: "n",
+        contentType: "image/png",
+        isAnnounced: false
+      )
+    )
+    #expect(isNew)
+    #expect(restored["1"]?.isInDoubt == true)
+  }
+
   @Test(
     "Settings survive",
     arguments: [
@@ -201,7 +264,7 @@ struct BatchTests {
       pace: .init(concurrency: 2, retries: 1)
     )
     settings.pace.concurrency = 5
-    #expect(BatchSettings(id: "b", decoding: settings.encoded) == settings)
-    #expect(BatchSettings(id: "b", decoding: Array("{}".utf8)) == nil)
+    #expect(Batch(id: "b", decoding: Batch(settings).record)?.settings == settings)
+    #expect(Batch(id: "b", decoding: Array("{}".utf8)) == nil)
   }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Testing
 import TransferModel
 
@@ -114,7 +115,7 @@ struct MetadataPatchTests {
     var patch = MetadataPatch()
     patch.cacheControl = .some(nil)
     patch.contentType = .some(nil)
-    patch.custom = ["a": nil, "c": "3"] as [String: String?]
+    patch.custom = .some(["a": nil, "c": "3"])
     let new = patch.applied(to: old)
     #expect(new.cacheControl == nil)
     #expect(new.contentLanguage == "de")

@@ -1,3 +1,4 @@
+internal import JSON
 internal import TransferEngine
 internal import TransferModel
 
@@ -8,7 +9,7 @@ struct Batch {
   var settings: BatchSettings
   private var files: [File?] = []
   /// Where each file is in `files`.
-  private var indices: [String: Int] = [:]
+  private var indices: [ExactString: Int] = [:]
   private var removed = 0
   private var lastPlace: Int64 = 0
   /// Files that are queued, running, paused or about to be tried again.
@@ -19,20 +20,12 @@ struct Batch {
   private var isOpen = false
   /// Files that count against the limit.
   private(set) var held = 0
+  /// Messages that were asked for and not answered.
+  private(set) var asked: [Asked] = []
   /// What the last send of media messages left to be done.
   var unfinished: Unfinished?
   /// Why files were refused that are no transfers.
-  private(set) var refusals: [String: TransferError] = [:]
-
-  /// A send of several media messages of which some are told, so that the same call again goes on.
-  struct Unfinished {
-    var caption: String?
-    var muid: String?
-    /// The ids of those that are not told.
-    var files: Set<String>
-    /// Messages that are told.
-    var sent: Int
-  }
+  private(set) var refusals: [ExactString: TransferError] = [:]
 
   /// One file.
   struct File {
@@ -46,6 +39,8 @@ struct Batch {
     var isSent = false
     /// Whether it is being announced.
     var isSending = false
+    /// Whether a message was asked for that shows it, and was not answered: it may have been made.
+    var isInDoubt = false
     /// Whether it has failed and will be tried again unasked.
     var isRetrying = false
     /// How often it was tried again unasked since somebody asked.
@@ -61,7 +56,11 @@ struct Batch {
     }
   }
 
-  init(_ settings: BatchSettings) { self.settings = settings }
+  init(_ settings: BatchSettings, asked: [Asked] = [], unfinished: Unfinished? = nil) {
+    self.settings = settings
+    self.asked = asked
+    self.unfinished = unfinished
+  }
 
   var isIdle: Bool { live == 0 }
 
@@ -154,7 +153,9 @@ extension Batch {
 
   /// Takes a file out.
   mutating func remove(_ id: String) -> File? {
-    guard let index = indices.removeValue(forKey: id), let file = files[index] else { return nil }
+    guard let index = indices.removeValue(forKey: ExactString(id)), let file = files[index]
+    else { return nil }
+    if file.isInDoubt { settle([Asked.File(id: id, transfer: file.transfer)]) }
     if file.isLive { live -= 1 }
     if file.isHeld { held -= 1 }
     files[index] = nil
@@ -182,6 +183,7 @@ extension Batch {
     )
     file.state = restored.state.isSettled ? restored.state : .interrupted
     file.isSent = restored.isAnnounced
+    file.isInDoubt = asked.contains { $0.files.contains { $0.transfer == restored.id } }
     file.isHeld = restored.state != .rejected
     lastPlace = file.place
     indices[file.id] = files.count
@@ -255,11 +257,14 @@ extension Batch {
   }
 
   /// Picks files to announce: uploaded, not yet sent, of those named and of the kind where any is.
+  ///
+  /// Those in doubt only where they are named.
   mutating func beginSending(_ ids: [String]?, _ kind: AttachmentKind? = nil) -> [File] {
-    let wanted = ids.map { Set($0) }
+    let wanted = ids.map { Set($0.map { ExactString($0) }) }
     let files = all.filter { file in
       file.state == .succeeded && !file.isSent && !file.isSending
-        && (wanted?.contains(file.id) ?? true) && (kind ?? file.kind) == file.kind
+        && (wanted?.contains(ExactString(file.id)) ?? !file.isInDoubt)
+        && (kind ?? file.kind) == file.kind
     }
     for file in files { change(file.id) { $0.isSending = true } }
     return files
@@ -274,5 +279,28 @@ extension Batch {
       if isSent { file.isSent = true }
     }
     return true
+  }
+}
+
+// MARK: - Messages in doubt
+
+extension Batch {
+  /// Messages are about to be asked for; they replace what is in doubt of their files.
+  mutating func ask(_ messages: [Asked]) {
+    let files = messages.flatMap(\.files)
+    settle(files)
+    asked += messages
+    for file in files where has(file.transfer, as: file.id) {
+      change(file.id) { $0.isInDoubt = true }
+    }
+  }
+
+  /// What became of the messages that show these files is known.
+  mutating func settle(_ files: [Asked.File]) {
+    for index in asked.indices { asked[index].files.removeAll(where: files.contains) }
+    asked.removeAll { $0.files.isEmpty }
+    for file in files where has(file.transfer, as: file.id) {
+      change(file.id) { $0.isInDoubt = false }
+    }
   }
 }

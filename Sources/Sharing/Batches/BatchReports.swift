@@ -1,3 +1,4 @@
+package import JSON
 package import TransferEngine
 package import TransferModel
 
@@ -12,9 +13,9 @@ package enum BatchEvent: Sendable {
 /// A file of a batch.
 package struct BatchFileName: Sendable, Equatable {
   /// The batch's id.
-  package let batch: String
+  @ExactString package private(set) var batch: String
   /// The file's id.
-  package let file: String
+  @ExactString package private(set) var file: String
 }
 
 /// What is known of one file of a batch.
@@ -29,6 +30,8 @@ package struct BatchEntry: Sendable {
   package let kind: AttachmentKind
   /// Whether its channel was told of it.
   package let isSent: Bool
+  /// Whether a message that shows it may have been made all the same.
+  package let isInDoubt: Bool
   /// Of its transfer; nil for one that never was one, or is gone.
   package let snapshot: TransferSnapshot?
   /// Why it was refused, where it never was a transfer.

@@ -22,6 +22,14 @@ package struct BatchSettings: Sendable, Equatable {
     case channel(String)
     /// Objects below a reference, which may be the root.
     case prefix(ObjectReference)
+
+    package static func == (left: Destination, right: Destination) -> Bool {
+      switch (left, right) {
+      case (.channel(let left), .channel(let right)): ExactString(left) == ExactString(right)
+      case (.prefix(let left), .prefix(let right)): left == right
+      case (.channel, .prefix), (.prefix, .channel): false
+      }
+    }
   }
 
   /// How a batch goes about its files.
@@ -71,10 +79,8 @@ extension BatchSettings {
       && askedParent == other.askedParent
   }
 
-  /// As the journal keeps them.
-  var encoded: [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
+  /// Writes the members that the journal keeps.
+  func write(to writer: inout JSONWriter) {
     writer.field("remote", remote)
     switch destination {
     case .channel(let channel): writer.field("channel", channel)
@@ -84,29 +90,22 @@ extension BatchSettings {
     writer.object("asked") { $0.members(of: asked) }
     writer.field("parent", parent?.value)
     writer.field("askedParent", askedParent?.value)
-    writer.endObject()
-    return writer.take()
   }
 
-  /// Reads what `encoded` wrote; nil for what no version wrote.
-  init?(id: String, decoding bytes: [UInt8]) {
-    do throws(JSONError) {
-      var fields = try JSONFields(JSONNode(parsing: bytes))
-      let channel = try fields.optionalString("channel")
-      let prefix = try fields.optionalString("prefix")
-      guard let pace = try fields.optionalObject("pace", Self.pace),
-        let asked = try fields.optionalObject("asked", Self.pace)
-      else { return nil }
-      self.id = id
-      remote = try fields.string("remote")
-      destination = channel.map { .channel($0) } ?? .prefix(ObjectReference(path: prefix ?? ""))
-      self.pace = pace
-      self.asked = asked
-      parent = try fields.optionalInt("parent").map { Timetoken($0) }
-      askedParent = try fields.optionalInt("askedParent").map { Timetoken($0) }
-    } catch {
-      return nil
+  /// Reads what `write` wrote.
+  init(id: String, _ fields: inout JSONFields) throws(JSONError) {
+    let channel = try fields.optionalString("channel")
+    let prefix = try fields.optionalString("prefix")
+    guard let pace = try fields.optionalObject("pace", Self.pace) else {
+      throw fields.missing("pace")
     }
+    self.id = id
+    remote = try fields.string("remote")
+    destination = channel.map { .channel($0) } ?? .prefix(ObjectReference(path: prefix ?? ""))
+    self.pace = pace
+    asked = try fields.optionalObject("asked", Self.pace) ?? pace
+    parent = try fields.optionalInt("parent").map { Timetoken($0) }
+    askedParent = try fields.optionalInt("askedParent").map { Timetoken($0) }
   }
 
   private static func pace(_ fields: inout JSONFields) throws(JSONError) -> Pace {

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Synchronization
 internal import TransferEngine
 internal import TransferModel
@@ -99,6 +100,7 @@ extension Batches {
         state: file.state,
         kind: file.kind,
         isSent: file.isSent,
+        isInDoubt: file.isInDoubt && !file.isSending,
         snapshot: snapshots[file.transfer],
         refusal: refusal
       )

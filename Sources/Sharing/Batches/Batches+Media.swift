@@ -29,8 +29,9 @@ extension Batches {
   /// Tells of what is uploaded and not yet sent: one message per kind of attachment, cut where it
   /// would have more files, or be longer, than the remote takes.
   ///
-  /// All messages are looked at before the first is sent. `messages` gets what was sent, also where
-  /// not all could be; the same request again then goes on with the rest.
+  /// All messages are looked at before the first is sent, and each is written down before it is. One
+  /// whose answer was lost is looked for first. `messages` gets what was sent, also where not all could
+  /// be; the same request again then goes on with the rest.
   ///
   /// - Throws: as `send`; `ERR_INVALID_ARGUMENT` for more than a message takes.
   package func send(
@@ -40,27 +41,49 @@ extension Batches {
   ) async throws(TransferError) {
     let settings = try settings(of: id)
     _ = try settings.told
-    let picked = try pick(request.files, request.isSplit ? request.kind : nil, of: id)
+    try await settleDoubts(of: settings, messages: &messages)
+    let isFound = !messages.isEmpty
+    let picked = try pick(
+      request.files,
+      request.isSplit ? request.kind : nil,
+      of: id,
+      orNone: isFound
+    )
     let stored = await engine.snapshots(of: picked.map(\.transfer)).compactMapValues(\.result)
-    var sent: Set<String> = []
+    var sent: Set<TransferID> = []
+    var inDoubt: Set<TransferID> = []
     defer {
-      for file in picked where !sent.contains(file.id) {
-        end(file, of: settings, stored[file.transfer], isSent: false)
+      for file in picked where !sent.contains(file.transfer) {
+        let left = inDoubt.contains(file.transfer) ? nil : stored[file.transfer]
+        end(file, of: settings, left, isSent: false)
       }
     }
-    let told = try change(id) { batch in
-      batch.unfinished.map { $0.means(request, picked) ? $0.sent : 0 } ?? 0
+    var told = try change(id) { batch in
+      batch.unfinished.flatMap { $0.means(request, picked, isFound) ? $0.sent : nil } ?? 0
     }
     for planned in try plan(request, picked, stored, settings, told: told) {
       let message = planned.without { !isThere($0, in: id) }
       if message.files.isEmpty { continue }
+      let asked = message.asked(atMs: engine.nowMs)
+      await ask(
+        [asked],
+        of: id,
+        unfinished: .init(
+          caption: request.caption,
+          muid: request.muid,
+          files: picked.filter { !sent.contains($0.transfer) }.map { ExactString($0.id) },
+          sent: told
+        )
+      )
       do throws(TransferError) {
         let timetoken = try await engine.send(message.content, on: settings.remote)
         for file in message.files {
           await engine.announced(file.transfer, at: timetoken)
           end(file, of: settings, nil, isSent: true)
-          sent.insert(file.id)
+          sent.insert(file.transfer)
         }
+        told += 1
+        _ = try? change(id) { $0.settle(asked.files) }
         messages.append(
           BatchMessage(
             id: timetoken.description,
@@ -70,23 +93,43 @@ extension Batches {
           )
         )
       } catch {
-        let unfinished = Batch.Unfinished(
-          caption: request.caption,
-          muid: request.muid,
-          files: Set(picked.map(\.id)).subtracting(sent),
-          sent: told + messages.count
-        )
-        _ = try? change(id) { $0.unfinished = unfinished }
+        if error.leavesDoubt {
+          inDoubt.formUnion(message.files.map(\.transfer))
+        } else {
+          _ = try? change(id) { batch in
+            batch.settle(asked.files)
+            keep(batch)
+          }
+        }
         throw .unsent(error, sent.count, of: picked.count)
       }
     }
-    _ = try? change(id) { $0.unfinished = nil }
+    _ = try? change(id) { batch in
+      batch.unfinished = nil
+      keep(batch)
+    }
+    if request.files == nil { try checkDoubts(of: id) }
   }
 
   /// A message that is to be sent, with the files it shows.
   private struct Planned {
     var content: MediaMessage
     var files: [Batch.File]
+
+    /// By what it is found where its answer is lost.
+    func asked(atMs moment: Int64) -> Batch.Asked {
+      Batch.Asked(
+        message: AskedMessage(
+          channel: content.channel,
+          fileIDs: content.attachments.map(\.file.id),
+          muid: content.muid,
+          parent: content.parent,
+          askedMs: moment
+        ),
+        kind: content.kind,
+        files: files.map { Batch.Asked.File($0) }
+      )
+    }
 
     /// The message without files that are gone.
     func without(_ isGone: (Batch.File) -> Bool) -> Planned {
@@ -171,9 +214,15 @@ extension MediaRequest {
 }
 
 extension Batch.Unfinished {
-  /// Whether a request is the one that was left unfinished.
-  fileprivate func means(_ request: MediaRequest, _ picked: [Batch.File]) -> Bool {
-    caption == request.caption && muid == request.muid
-      && picked.contains { files.contains($0.id) }
+  /// Whether a request is the one that was left unfinished: it has files of it, or has just found a
+  /// message of it.
+  fileprivate func means(
+    _ request: MediaRequest,
+    _ picked: [Batch.File],
+    _ isFound: Bool
+  ) -> Bool {
+    let files = Set(files)
+    return caption == request.caption && muid == request.muid
+      && (isFound || picked.contains { files.contains(ExactString($0.id)) })
   }
 }

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Synchronization
 internal import TransferEngine
 package import TransferModel
@@ -33,6 +34,7 @@ extension Batches {
   /// Announces what is uploaded and not yet sent, of the files named where any are, one after the
   /// other in the order they were added.
   ///
+  /// What is about to be announced is written down before, and looked for where its answer was lost.
   /// `announcement` makes what is told of a file; `messages` gets what was announced, also where not
   /// all could be.
   ///
@@ -46,39 +48,75 @@ extension Batches {
   ) async throws(TransferError) {
     let settings = try settings(of: id)
     let channel = try settings.told
-    let picked = try pick(names, of: id)
+    try await settleDoubts(of: settings, messages: &messages)
+    let picked = try pick(names, of: id, orNone: !messages.isEmpty)
+    var sent = 0
     var failure: TransferError?
     for chunk in picked.chunks(of: 256) {
-      let snapshots = failure == nil ? await engine.snapshots(of: chunk.map(\.transfer)) : [:]
+      let stored =
+        failure == nil
+        ? await engine.snapshots(of: chunk.map(\.transfer)).compactMapValues(\.result) : [:]
+      let told = chunk.compactMap { file -> Told? in
+        guard case .shared(let shared) = stored[file.transfer] else { return nil }
+        return Told(file: file, announcement: announcement(channel, shared.file))
+      }
+      await ask(told.map { $0.asked(atMs: engine.nowMs) }, of: id)
+      let announcements = Dictionary(uniqueKeysWithValues: told.map { ($0.file.transfer, $0) })
       for file in chunk {
-        let stored = snapshots[file.transfer]?.result
         var isSent = false
-        defer { end(file, of: settings, stored, isSent: isSent) }
-        guard failure == nil, isThere(file, in: id), case .shared(let shared) = stored else {
+        var isInDoubt = false
+        defer {
+          if !isInDoubt { _ = try? change(id) { $0.settle([.init(file)]) } }
+          end(file, of: settings, isInDoubt ? nil : stored[file.transfer], isSent: isSent)
+        }
+        guard failure == nil, isThere(file, in: id), let told = announcements[file.transfer] else {
           continue
         }
         do throws(TransferError) {
-          let timetoken = try await engine.announce(
-            announcement(channel, shared.file),
-            on: settings.remote
-          )
+          let timetoken = try await engine.announce(told.announcement, on: settings.remote)
           isSent = true
+          sent += 1
           await engine.announced(file.transfer, at: timetoken)
           messages.append(
             BatchMessage(id: timetoken.description, kind: file.kind, files: [file.id])
           )
         } catch {
           failure = error
+          isInDoubt = error.leavesDoubt
         }
       }
+      _ = try? change(id) { keep($0) }
     }
-    if let failure { throw .unsent(failure, messages.count, of: picked.count) }
+    if let failure { throw .unsent(failure, sent, of: picked.count) }
+    if names == nil { try checkDoubts(of: id) }
   }
 
+  /// A file that is to be announced.
+  private struct Told {
+    let file: Batch.File
+    let announcement: Announcement
+
+    /// By what it is found where its answer is lost.
+    func asked(atMs moment: Int64) -> Batch.Asked {
+      Batch.Asked(
+        message: AskedMessage(
+          channel: announcement.channel,
+          fileIDs: [announcement.fileID],
+          askedMs: moment,
+          isKept: announcement.store
+        ),
+        kind: file.kind,
+        files: [.init(file)]
+      )
+    }
+  }
+
+  /// Picks files to announce; `orNone` where something was done already, should there be none.
   func pick(
     _ names: [String]?,
     _ kind: AttachmentKind? = nil,
-    of id: String
+    of id: String,
+    orNone: Bool
   ) throws(TransferError) -> [Batch.File] {
     let (picked, unknown) = try change(id) { batch in
       let unknown = names?.first { batch[$0] == nil }
@@ -91,7 +129,8 @@ extension Batches {
         field: "/fileIds"
       )
     }
-    guard !picked.isEmpty else {
+    if picked.isEmpty, names == nil { try checkDoubts(of: id) }
+    guard orNone || !picked.isEmpty else {
       throw TransferError(
         .invalidArgument,
         "Nothing of batch \"\(id)\" is uploaded and not yet sent; batch/get shows its files.",

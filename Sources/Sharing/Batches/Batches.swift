@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Crypto
+internal import JSON
 internal import Synchronization
 internal import TransferEngine
 package import TransferModel
@@ -11,7 +12,7 @@ package import TransferModel
 package final class Batches: Sendable {
   let engine: TransferEngine
   let tell: AsyncStream<SharingEvent>.Continuation
-  let state = Mutex<[String: Batch]>([:])
+  let state = Mutex<[ExactString: Batch]>([:])
 
   init(engine: TransferEngine, tell: AsyncStream<SharingEvent>.Continuation) {
     self.engine = engine
@@ -47,10 +48,12 @@ package final class Batches: Sendable {
         guard batch.settings.means(settings) else { throw .duplicate(batch: settings.id) }
         return false
       }
-      batches[settings.id] = Batch(settings)
+      let batch = Batch(settings)
+      batches[settings.id] = batch
+      keep(batch)
       return true
     }
-    if isNew { keep(settings) }
+    if isNew { apply(settings) }
   }
 
   /// How a batch is set up.
@@ -75,9 +78,10 @@ package final class Batches: Sendable {
       if let concurrency { batch.settings.pace.concurrency = concurrency }
       if let retries { batch.settings.pace.retries = retries }
       if let parent { batch.settings.parent = parent }
+      keep(batch)
       return batch.settings
     }
-    keep(settings)
+    apply(settings)
   }
 
   /// Takes files in; `accepted` is called before anything is told of them.
@@ -128,10 +132,12 @@ package final class Batches: Sendable {
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func clear(_ id: String) throws(TransferError) {
     let batch = try state.withLock { batches throws(TransferError) in
-      guard let batch = batches.removeValue(forKey: id) else { throw .unknown(batch: id) }
+      guard let batch = batches.removeValue(forKey: ExactString(id)) else {
+        throw .unknown(batch: id)
+      }
+      engine.forget(batch: id)
       return batch
     }
-    engine.forget(batch: id)
     let isChannel = batch.settings.channel != nil
     let unsent = batch.all.filter { isChannel && $0.isUnsent }.map(\.transfer)
     let others = batch.all.filter { !isChannel || !$0.isUnsent }.map(\.transfer)
@@ -156,9 +162,9 @@ package final class Batches: Sendable {
     let (restored, orphans) = state.withLock { batches in
       var restored: [BatchSettings] = []
       for (id, record) in records where batches[id] == nil {
-        guard let settings = BatchSettings(id: id, decoding: record) else { continue }
-        batches[id] = Batch(settings)
-        restored.append(settings)
+        guard let batch = Batch(id: id.text, decoding: record) else { continue }
+        batches[id] = batch
+        restored.append(batch.settings)
       }
       var orphans: [TransferID] = []
       for file in files.sorted(by: { $0.file.place < $1.file.place })
@@ -167,15 +173,16 @@ package final class Batches: Sendable {
       }
       return (restored, orphans)
     }
-    for settings in restored {
-      engine.set(slots: settings.pace.concurrency, ofBatch: settings.id, on: settings.remote)
-    }
+    for settings in restored { apply(settings) }
     // Of batches that were cleared while the process was killed.
     engine.discard(orphans)
   }
 
-  private func keep(_ settings: BatchSettings) {
-    engine.keep(batch: settings.id, settings.encoded)
+  /// Has a batch written down as it is; called where it cannot change, so that no older record
+  /// comes after.
+  func keep(_ batch: Batch) { engine.keep(batch: batch.settings.id, batch.record) }
+
+  private func apply(_ settings: BatchSettings) {
     engine.set(slots: settings.pace.concurrency, ofBatch: settings.id, on: settings.remote)
   }
 
@@ -186,7 +193,7 @@ package final class Batches: Sendable {
     _ body: (inout Batch) -> Value
   ) throws(TransferError) -> Value {
     try state.withLock { batches throws(TransferError) in
-      guard let index = batches.index(forKey: id) else { throw .unknown(batch: id) }
+      guard let index = batches.index(forKey: ExactString(id)) else { throw .unknown(batch: id) }
       return body(&batches.values[index])
     }
   }
@@ -282,7 +289,7 @@ package final class Batches: Sendable {
 
 extension Batch.File {
   /// Whether it is stored, and nobody was told of it.
-  var isUnsent: Bool { state == .succeeded && !isSent && !isSending }
+  var isUnsent: Bool { state == .succeeded && !isSent && !isSending && !isInDoubt }
 }
 
 extension Array {

@@ -88,13 +88,14 @@ struct BatchAttachments: AsyncMethod {
   }
 
   func run(_ params: Params) async throws(TransferError) -> Outcome {
+    let fileID = params.fileID.map { ExactString($0) }
     let page = try await server.sharing.batches.page(
       of: params.batchID,
       behind: params.page.place,
       limit: params.page.limit(within: server.settings.pageBytes)
     ) { state, kind, file in
       state == .succeeded && (params.kind == nil || kind == params.kind)
-        && (params.fileID == nil || file == params.fileID)
+        && (fileID == nil || ExactString(file) == fileID)
     }
     return Outcome(
       items: BatchItems(page, within: server.settings.pageBytes) { entry, writer in

@@ -21,11 +21,11 @@ struct BatchSend: AsyncMethod {
   }
 
   struct Outcome: Reply {
-    let messages: RawJSON
+    let sent: SentMessages
 
     func write(to writer: inout JSONWriter) {
       writer.beginObject()
-      writer.field("messages", messages)
+      writer.members(of: sent)
       writer.endObject()
     }
   }
@@ -145,11 +145,11 @@ struct BatchSend: AsyncMethod {
     } catch {
       var error = error
       if error.code == .publishFailed {
-        error.messages = Self.list(messages, settings, within: server.settings.pageBytes)
+        error.sent = Self.list(messages, settings, within: server.settings.pageBytes)
       }
       throw error
     }
-    return Outcome(messages: Self.list(messages, settings, within: server.settings.pageBytes))
+    return Outcome(sent: Self.list(messages, settings, within: server.settings.pageBytes))
   }
 
   private static func message(_ caption: String) -> RawJSON {
@@ -173,12 +173,12 @@ struct BatchSend: AsyncMethod {
     return RawJSON(validated: writer.take())
   }
 
-  /// The messages that fit a line; `batch/get` shows which files are sent.
+  /// The messages that fit a line; `batch/get` tells the message of every file.
   private static func list(
     _ messages: [BatchMessage],
     _ settings: BatchSettings,
     within bytes: Int
-  ) -> RawJSON {
+  ) -> SentMessages {
     let items = messages.map { message in
       var writer = JSONWriter()
       writer.beginObject()
@@ -189,10 +189,7 @@ struct BatchSend: AsyncMethod {
       writer.endObject()
       return RawJSON(validated: writer.take())
     }
-    var writer = JSONWriter()
-    writer.beginArray()
-    for item in items.prefix(count(items, within: bytes)) { writer.raw(item) }
-    writer.endArray()
-    return RawJSON(validated: writer.take())
+    let fit = count(items, within: bytes)
+    return SentMessages(messages: Array(items.prefix(fit)), count: items.count)
   }
 }

@@ -44,9 +44,9 @@ struct SettableParams: Sendable {
     if let custom = fields.optionalNode("custom") {
       patch.custom = .some(nil)
       if !custom.isNull {
-        var changes: [String: String?] = [:]
+        var changes: [ExactString: String?] = [:]
         for (key, value) in try custom.members() {
-          changes.updateValue(value.isNull ? nil : try value.string(), forKey: key)
+          changes.updateValue(value.isNull ? nil : try value.string(), forKey: ExactString(key))
         }
         patch.custom = changes
       }

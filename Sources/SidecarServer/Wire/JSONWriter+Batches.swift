@@ -29,7 +29,16 @@ extension JSONWriter {
       error.write(to: &self, entry.context(in: batch))
     }
     field("sent", entry.isSent)
+    field("messageId", entry.messageID)
+    if entry.isInDoubt { field("inDoubt", true) }
     endObject()
+  }
+
+  /// Messages that were sent, how many there are, and whether that is more than are listed.
+  mutating func members(of sent: SentMessages) {
+    array("messages", sent.messages)
+    field("count", sent.count)
+    if sent.isTruncated { field("truncated", true) }
   }
 
   /// The members of a batch that is complete; its files as far as they fit a number of bytes.
@@ -128,6 +137,13 @@ extension JSONWriter {
 }
 
 extension BatchEntry {
+  /// The message that told of it.
+  fileprivate var messageID: String? {
+    guard isSent, case .shared(let shared) = snapshot?.result, let timetoken = shared.timetoken
+    else { return nil }
+    return "\(shared.channel):\(timetoken)"
+  }
+
   /// What an error about it tells beside itself.
   func context(in batch: String) -> TransferError.Context {
     .init(

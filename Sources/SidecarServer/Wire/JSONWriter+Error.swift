@@ -60,7 +60,7 @@ extension TransferError {
     writer.field("name", fileName)
     writer.field("loaded", context.loaded)
     writer.field("resumable", context.resumable)
-    writer.field("messages", messages)
+    if let sent { writer.members(of: sent) }
     if let supported {
       writer.key("supported")
       writer.beginArray()

@@ -20,7 +20,7 @@ extension JSONWriter {
       writer.field("generation", quoting: metadata.generation)
       writer.object("custom") { writer in
         for (key, value) in metadata.settable.custom.sorted(by: { $0.key < $1.key }) {
-          writer.field(named: key, value)
+          writer.field(named: key.text, value)
         }
       }
     }
@@ -32,7 +32,7 @@ extension JSONWriter {
       writer.settable(settable)
       writer.object("custom") { writer in
         for (key, value) in settable.custom.sorted(by: { $0.key < $1.key }) {
-          writer.field(named: key, value)
+          writer.field(named: key.text, value)
         }
       }
     }

@@ -194,11 +194,12 @@ export class Batch {
   }
 
   /**
-   * Announces what is uploaded and not yet sent, and returns the messages; called again, it sends
-   * what is missing. Where not all could be sent, `error.data.messages` has those that were.
+   * Announces what is uploaded and not yet sent, and returns the `messages` and their `count`; where
+   * it is `truncated`, `entries()` has the message of each file. Called again, it sends what is
+   * missing. Where not all could be sent, `error.data` has the same of those that were.
    */
-  async send(options) {
-    return (await this.#ask("batch/send", options)).messages;
+  send(options) {
+    return this.#ask("batch/send", options);
   }
 
   // For the client

@@ -100,8 +100,8 @@ class Run {
 
   async announce(step) {
     const send = () => this.handles[step.announce].send(step.params);
-    const messages = await settles(send, { fails: step.fails });
-    if (!step.fails) assert.deepEqual(messages.map(({ fileIds }) => fileIds), step.gives);
+    const sent = await settles(send, { fails: step.fails });
+    if (!step.fails) assert.deepEqual(sent.messages.map(({ fileIds }) => fileIds), step.gives);
   }
 
   async entries(step) {

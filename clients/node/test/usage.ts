@@ -48,9 +48,9 @@ export async function use(): Promise<void> {
     else console(event.transferId, event.fileId);
   }
   const mime: string = (await added).mimeType;
-  const [first] = await batch.send({ caption: "look" });
+  const { messages: [first], count } = await batch.send({ caption: "look" });
   const counts = (await batch.entries({ limit: 1 })).counts;
-  console(mime, first?.fileIds, counts.interrupted, await batch.retryFailed());
+  console(mime, first?.fileIds, count, counts.interrupted, await batch.retryFailed());
   await batch[Symbol.asyncDispose]();
   const stats: protocol.ServerStatsResult = await f.request("server/stats");
   await f.request("method/ofALaterVersion", { any: "thing" });

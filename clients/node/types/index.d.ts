@@ -376,7 +376,7 @@ export class Batch implements AsyncIterable<BatchEvent> {
     options?: Rest<"batch/attachments", "batchId">,
   ): Pages<Result<"batch/attachments">, ArrayOf<Result<"batch/attachments">, "attachments">>;
   /** Announces what is uploaded and not yet sent; called again, it sends what is missing. */
-  send(options?: Rest<"batch/send", "batchId">): Promise<protocol.BatchMessage[]>;
+  send(options?: Rest<"batch/send", "batchId">): Promise<Result<"batch/send">>;
   /** Stops listening; the batch lives on in the sidecar. */
   close(): void;
   [Symbol.asyncDispose](): Promise<void>;

@@ -93,8 +93,12 @@ export type ErrorData = {
   resumable?: boolean;
   /** What this version does support (protocol versions, kinds, capabilities). */
   supported?: unknown[];
-  /** batch/send: what was sent before it failed. */
+  /** batch/send: what was sent before it failed, as far as it fits a line. */
   messages?: BatchMessage[];
+  /** batch/send: how many messages were sent before it failed. */
+  count?: number;
+  /** batch/send: `messages` has not all of them; `batch/get` has. */
+  truncated?: true;
 };
 
 /** A JSON-RPC error object. `data` is absent only for -32700, -32600, -32601 and -32603. */
@@ -374,6 +378,13 @@ export type BatchFile = {
   error?: Error;
   /** Whether its channel was told of it. */
   sent: boolean;
+  /** The message that told of it, for `message/get`. */
+  messageId?: string;
+  /**
+   * A message that shows it was sent, and its answer was lost: it may have been made. `batch/send`
+   * looks for it before it sends the file again.
+   */
+  inDoubt?: true;
 };
 
 /** One file of a message that shows several. */
@@ -1462,8 +1473,12 @@ export type BatchSendParams = {
 };
 
 export type BatchSendResult = {
-  /** As far as they fit a line; `batch/get` tells which files are sent. */
+  /** As far as they fit a line; `batch/get` tells the message of every file. */
   messages: BatchMessage[];
+  /** How many messages were sent. */
+  count: number;
+  /** `messages` has not all of them. */
+  truncated?: true;
 };
 
 /**

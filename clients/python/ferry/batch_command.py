@@ -8,13 +8,11 @@ from dataclasses import replace
 from typing import Callable, Dict
 
 from .batch import Batch
-from .batch_results import SentBatch
 from .client import Ferry
 from .errors import FerryError
 from .events import Uploaded
 from .progress import Display
 from .results import SentFile
-from .wire import decode
 
 
 class BatchCommand:
@@ -84,12 +82,13 @@ class BatchCommand:
         """Announces and shows what is uploaded; how many."""
         caption = self._args.message and self._args.message["text"]
         try:
-            messages = (await batch.send(caption=caption, ttl=self._args.ttl)).messages
+            await batch.send(caption=caption, ttl=self._args.ttl)
         except FerryError as error:
             self._report(self._args.channel, error)
-            messages = decode(SentBatch, {"messages": [], **error.data}).messages
-        for message in messages:
-            for file_id in message.file_ids:
-                timetoken = message.id.rpartition(":")[2]
-                self._sent(replace(self._uploaded[file_id], timetoken=timetoken))
-        return sum(len(message.file_ids) for message in messages)
+        announced = 0
+        async for entry in batch.entries():
+            if entry.message_id is not None:
+                timetoken = entry.message_id.rpartition(":")[2]
+                self._sent(replace(self._uploaded[entry.file_id], timetoken=timetoken))
+                announced += 1
+        return announced

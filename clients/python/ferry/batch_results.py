@@ -60,7 +60,11 @@ class Complete:
 
 @dataclass(frozen=True)
 class BatchEntry:
-    """A file of a batch as the sidecar knows it."""
+    """A file of a batch as the sidecar knows it.
+
+    `message_id`: of the message that told of it; `in_doubt`: one may have been made whose answer
+    was lost, and is looked for by the next `Batch.send`.
+    """
 
     file_id: str
     state: str
@@ -69,6 +73,8 @@ class BatchEntry:
     sent: bool
     transfer_id: Optional[str] = None
     name: Optional[str] = None
+    message_id: Optional[str] = None
+    in_doubt: bool = False
     attachment: Optional[Attachment] = converted(reader(Attachment))
     error: Optional[FerryError] = converted(lambda error: build(error, FerryError))
 
@@ -113,6 +119,9 @@ class BatchMessage:
 
 @dataclass(frozen=True)
 class SentBatch:
-    """What `Batch.send` sent."""
+    """What `Batch.send` sent: `count` messages; `truncated`: `messages` has not all of them, and
+    `Batch.entries` has."""
 
+    count: int
     messages: Tuple[BatchMessage, ...] = converted(listed(BatchMessage), required=True)
+    truncated: bool = False

@@ -10,7 +10,7 @@ class Batch:
 
     def __init__(self, params, begin, notify):
         self.settings, self.id, self.begin, self.notify = params, params["batchId"], begin, notify
-        self.files, self.sent, self.made = {}, set(), 0
+        self.files, self.sent, self.made = {}, {}, 0
 
     def tags(self, file_id):
         return {"batchId": self.id, "fileId": file_id}
@@ -23,9 +23,10 @@ class Batch:
                 attachment = {"attachment": self.attachment(transfer)}
             elif transfer.error:
                 error = {"error": transfer.error}
+            told = {"messageId": self.sent[file_id]} if file_id in self.sent else {}
             yield {"fileId": file_id, "transferId": transfer.id, "state": transfer.state,
-                   "loaded": 0, "total": None, "sent": file_id in self.sent,
-                   **attachment, **error}  # fmt: skip
+                   "loaded": 0, "total": None, "sent": bool(told),
+                   **told, **attachment, **error}  # fmt: skip
 
     def attachment(self, transfer):
         name = transfer.file["name"]
@@ -61,8 +62,11 @@ class Batch:
             for transfer in again:
                 transfer.state, transfer.attempt = "queued", transfer.attempt + 1
             return {"retried": len(again)}, lambda: self.run(again)
+        if verb == "configure":
+            return {}, None
         if verb == "send":
-            return {"messages": self.send(p)}, None
+            messages = self.send(p)
+            return {"messages": messages, "count": len(messages)}, None
         entries, next = page(list(self.known()), p, 100)
         if verb == "attachments":
             names = ("fileId", "sent", "attachment")
@@ -104,5 +108,5 @@ class Batch:
         ready = [e for e in self.known() if e["state"] == "succeeded" and not e["sent"]]
         if not ready:
             raise Refusal(-32602, "ERR_INVALID_ARGUMENT", "there is nothing to send: upload first")
-        self.sent.update(e["fileId"] for e in ready)
+        self.sent.update((e["fileId"], e["transferId"]) for e in ready)
         return [{"id": e["transferId"], "type": "file", "fileIds": [e["fileId"]]} for e in ready]
