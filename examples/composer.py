@@ -3,7 +3,7 @@
 
     examples/composer.py trip a.jpg b.jpg c.mov
 
-One sidecar sends them all, as many at once as its limits allow. A file that failed for a reason
+They are one batch, four at once, that is announced at its end. A file that failed for a reason
 that may pass is tried once more; Ctrl-C cancels what is under way. Exit code 1: not all were sent.
 """
 
@@ -48,43 +48,57 @@ class Bars:
         return f"{name[-30:]:30} {'█' * full}{'░' * (CELLS - full)} {state.state}"
 
 
-async def send(f: ferry.Ferry, channel: str, path: str, bars: Bars, position: int) -> str:
-    """Sends one file; returns what became of it."""
-    handle = f.send(path, channel=channel, message={"text": Path(path).name})
-    for again in (True, False):
-        try:
-            async for _ in handle:
-                bars.show(position, handle.snapshot)
-            break
-        except ferry.TransferFailed as error:
-            if not (again and error.retryable):
-                raise
-            await asyncio.sleep(error.retry_after)
-            await handle.retry()
-    sent = await handle
-    return f"sent as {sent.id}, {sent.size} bytes"
+async def announce(batch: ferry.Batch) -> set[str]:
+    """Announces what is uploaded; returns the ids of the files that others were told of."""
+    try:
+        await batch.send()
+    except ferry.FerryError as error:
+        print(error.message, file=sys.stderr)
+    return {entry.file_id async for entry in batch.entries() if entry.sent}
 
 
 async def main(channel: str, paths: list[str]) -> int:
     bars = Bars(paths)
-    async with ferry.Ferry() as f:
-        sending = [
-            asyncio.ensure_future(send(f, channel, path, bars, position))
-            for position, path in enumerate(paths)
-        ]
-        # Cancelling a task that waits for a transfer cancels the transfer.
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, lambda: [task.cancel() for task in sending])
-        outcomes = await asyncio.gather(*sending, return_exceptions=True)
-    for path, outcome in zip(paths, outcomes):
-        if isinstance(outcome, asyncio.CancelledError):
-            outcome = "cancelled"
-        elif isinstance(outcome, ferry.FerryError):
-            outcome = f"not sent: {outcome.message}"
-        elif isinstance(outcome, BaseException):
-            raise outcome
-        print(f"{path}: {outcome}")
-    return 0 if all(isinstance(outcome, str) for outcome in outcomes) else 1
+    shared: dict[str, ferry.SentFile] = {}
+    clearing: list[asyncio.Task[None]] = []
+    async with ferry.Ferry() as f, f.batch(channel, concurrency=4, retries=1) as batch:
+        files = batch.add_all(paths)
+        positions = {file.file_id: position for position, file in enumerate(files)}
+
+        def show(event: ferry.Event) -> None:
+            position = positions[event.file_id]
+            bars.show(position, files[position].snapshot)
+
+        for name in ("started", "progress", "uploaded", "error", "failure"):
+            batch.on(name, show)
+        batch.on("uploaded", lambda event: shared.update({event.file_id: event.file}))
+
+        def interrupt() -> None:
+            """Clears the batch, which cancels what is under way."""
+            if not clearing:
+                clearing.append(asyncio.ensure_future(batch.clear()))
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
+        sent: set[str] = set()
+        try:
+            await batch.complete()
+            if shared:
+                sent = await announce(batch)
+        except ferry.TransferCancelled:
+            pass
+        await (clearing[0] if clearing else batch.clear())
+    for path, file in zip(paths, files):
+        error = file.snapshot.error
+        if file.file_id in sent:
+            told = shared[file.file_id]
+            print(f"{path}: sent as {told.id}, {told.size} bytes")
+        elif clearing or isinstance(error, ferry.TransferCancelled):
+            print(f"{path}: cancelled")
+        elif error is not None:
+            print(f"{path}: not sent: {error.message}")
+        else:
+            print(f"{path}: not announced")
+    return 0 if len(sent) == len(files) else 1
 
 
 if __name__ == "__main__":

@@ -90,10 +90,17 @@ export class Batch {
     return this.#add(source, this.#connection.base, fileId, on, signal, defined(options));
   }
 
-  /** Adds several files, with options that hold for each. */
+  /**
+   * Adds several files: each a source, or an object of `source` and what else `add` takes. `on` and
+   * `signal` hold for those that have none of their own.
+   */
   addAll(sources, { on, signal } = {}) {
     const { base } = this.#connection;
-    return Array.from(sources, (source) => this.#add(source, base, undefined, on, signal));
+    return Array.from(sources, (each) => {
+      if (each?.source === undefined) return this.#add(each, base, undefined, on, signal);
+      const { source, fileId, on: own = on, signal: ownSignal = signal, ...options } = each;
+      return this.#add(source, base, fileId, own, ownSignal, defined(options));
+    });
   }
 
   /**

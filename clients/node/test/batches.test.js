@@ -77,6 +77,41 @@ test("what is added together goes in one call, as far as it fits a line", async 
   assert.throws(() => batch.add([Buffer.alloc(1)], { name: "n" }), TypeError);
 });
 
+test("what is added together has each its own options", async (t) => {
+  const recorder = new Recorder();
+  const f = await start(t, fakeOptions(t, "", recorder));
+  const batch = await f.batch({ channel: "c" });
+  const heard = [];
+  const hear = (who) => ({ uploaded: ({ fileId }) => heard.push(`${who} ${fileId}`) });
+  const note = { source: { text: "a note" }, name: "note.txt", fileId: "n", on: hear("own") };
+  const bytes = { source: Buffer.from("x"), name: "x.bin", fileId: "x", digest: "none" };
+  await Promise.all(batch.addAll([note, bytes], { on: hear("all") }));
+  assert.deepEqual(recorder.of("batch/upload")[0].items, [
+    { text: "a note", fileId: "n", name: "note.txt" },
+    { data: "eA==", fileId: "x", name: "x.bin", digest: "none" },
+  ]);
+  await f.ping();
+  assert.deepEqual(heard, ["own n", "all x"]);
+});
+
+test("a file is tried again unasked", async (t) => {
+  const recorder = new Recorder();
+  const f = await start(t, fakeOptions(t, "", recorder));
+  const batch = await f.batch({ channel: "fail-once", retries: 1 });
+  const heard = [];
+  for (const name of ["started", "failure", "uploaded", "complete"]) {
+    batch.on(name, () => heard.push(name));
+  }
+  const file = batch.add(...text("1"));
+  const { counts } = await batch.complete();
+  assert.deepEqual(counts, { successful: 1, rejected: 0, failed: 0 });
+  assert.equal((await file).name, "1.txt");
+  assert.equal(file.snapshot.attempt, 2);
+  assert.deepEqual(heard, ["started", "failure", "started", "uploaded", "complete"]);
+  assert.equal(recorder.of("batch/create")[0].retries, 1);
+  assert.deepEqual(recorder.of("batch/retry"), []);
+});
+
 test("an AbortSignal removes its file, whatever it does", async (t) => {
   const recorder = new Recorder();
   const f = await start(t, fakeOptions(t, "", recorder));

@@ -41,7 +41,7 @@ export async function use(): Promise<void> {
     contentType: "image/jpeg",
     on: { progress: ({ percent }) => console(percent), complete: ({ failed }) => console(failed) },
   });
-  batch.addAll([new Uint8Array(1), { text: "a note" }]);
+  batch.addAll([new Uint8Array(1), { source: { text: "a note" }, name: "note.txt" }]);
   batch.on("complete", ({ rejected }) => console(rejected[0]?.error.resumable));
   for await (const event of batch) {
     if (event.name === "complete") console(event.counts.failed);

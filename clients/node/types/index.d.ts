@@ -318,6 +318,9 @@ export interface AddAllOptions extends RequestOptions {
 export type AddOptions = AddAllOptions &
   Partial<Omit<protocol.BatchItem, SourceFields>>;
 
+/** A file for `addAll`: its source, and what else `add` takes. */
+export type Addition = AddOptions & { source: BatchSource };
+
 /** One file of a batch: a promise of its attachment, and an async iterable of its events. */
 export class BatchFile extends Observed<protocol.Attachment> {
   private constructor();
@@ -345,8 +348,8 @@ export class Batch implements AsyncIterable<BatchEvent> {
   get busy(): boolean;
   /** Adds a file; those that are added together go in one call. */
   add(source: BatchSource, options?: AddOptions): BatchFile;
-  /** Adds several files, with options that hold for each. */
-  addAll(sources: Iterable<BatchSource>, options?: AddAllOptions): BatchFile[];
+  /** Adds several files; `options` hold for those that have none of their own. */
+  addAll(sources: Iterable<BatchSource | Addition>, options?: AddAllOptions): BatchFile[];
   /** Calls a function with each event of a name, of all files; returns a function that ends this. */
   on<N extends BatchEventName>(name: N, call: (event: Events[N]) => void): () => void;
   /** Removes one listener, those of one event, or all of them. */

@@ -17,7 +17,7 @@ with the same id, in the next `Ferry` with the same `state_key`, moves only what
 """
 
 from .batch import Batch
-from .batch_file import BatchFile
+from .batch_file import Addition, BatchFile
 from .batch_results import (
     Attachment,
     AttachmentPage,
@@ -98,6 +98,7 @@ from .wire import KEEP
 __all__ = [
     "KEEP",
     "PROTOCOL_VERSIONS",
+    "Addition",
     "Attachment",
     "AttachmentPage",
     "Batch",

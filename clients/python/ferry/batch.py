@@ -15,32 +15,25 @@ from typing import (
     List,
     Mapping,
     Optional,
-    Sequence,
     Set,
     Type,
+    Union,
 )
 
-from .batch_file import BatchFile, Listeners, removal
+from .batch_calls import BatchCalls
+from .batch_file import Addition, BatchFile, Listeners, removal
 from .batch_intake import Intake
-from .batch_results import (
-    AttachmentPage,
-    BatchAttachment,
-    BatchEntry,
-    BatchPage,
-    Complete,
-    SentBatch,
-)
+from .batch_results import Complete
 from .errors import ConnectionClosed, FerryError
 from .events import EVENTS, Event
-from .pages import Pages
 from .sources import Source, patiently, prepare
-from .wire import KEEP, decode, params
+from .wire import decode, params
 
 if TYPE_CHECKING:
     from .connection import Connection
 
 
-class Batch:
+class Batch(BatchCalls):
     """Uploads to one channel, or below one prefix: `async with f.batch("room") as b: b.add(…)`.
 
     Leaving the block stops listening; the batch lives in the sidecar until `clear()`, over restarts
@@ -48,9 +41,8 @@ class Batch:
     """
 
     def __init__(self, connection: "Connection", settings: Mapping[str, Any]) -> None:
-        self._connection = connection
+        super().__init__(connection, settings["batchId"])
         self._settings = settings
-        self.batch_id: str = settings["batchId"]
         self.files: Dict[str, BatchFile] = {}
         self._self = weakref.ref(self)
         self._prefix = uuid.uuid4().hex
@@ -113,15 +105,24 @@ class Batch:
         are called before those of the batch; one for `complete` too. A `file_id` that failed is
         tried again with the new source.
         """
-        named = params(name=name, content_type=content_type, digest=digest, ref=ref)
-        return self._add(source, self._connection._base(), file_id, named, on)
+        return self._add(
+            self._connection._base(),
+            source,
+            file_id=file_id,
+            name=name,
+            content_type=content_type,
+            digest=digest,
+            ref=ref,
+            on=on,
+        )
 
     def add_all(
-        self, sources: Iterable[Source], *, on: Optional[Listeners] = None
+        self, sources: Iterable[Union[Source, Addition]], *, on: Optional[Listeners] = None
     ) -> List[BatchFile]:
-        """Adds several files."""
+        """Adds several files: each a source, or a dict of `source` and what else `add` takes."""
         base = self._connection._base()
-        return [self._add(source, base, None, {}, on) for source in sources]
+        additions = (each if isinstance(each, dict) else {"source": each} for each in sources)
+        return [self._add(base, **{"on": on, **each}) for each in additions]
 
     def on(self, name: str, call: Callable[[Any], Any]) -> None:
         """Calls a function with each event of a name: those of all files, and `complete`."""
@@ -182,93 +183,6 @@ class Batch:
         self.files.clear()
         self.close()
 
-    async def configure(
-        self,
-        *,
-        concurrency: Optional[int] = None,
-        retries: Optional[int] = None,
-        parent_message_id: Optional[str] = KEEP,
-    ) -> None:
-        """Changes how it goes about its files, from the next one on; a parent of None: none."""
-        ask = {"batchId": self.batch_id, **params(concurrency=concurrency, retries=retries)}
-        if parent_message_id is not KEEP:
-            ask["parentMessageId"] = parent_message_id
-        await patiently(self._connection, "batch/configure", ask)
-
-    async def get(
-        self,
-        *,
-        state: Optional[str] = None,
-        limit: Optional[int] = None,
-        next: Optional[str] = None,
-    ) -> BatchPage:
-        """How it stands, and a page of its files."""
-        reply = await self._ask("batch/get", state=state, limit=limit, next=next)
-        return decode(BatchPage, reply)
-
-    def entries(self, *, state: Optional[str] = None) -> "Pages[BatchPage, BatchEntry]":
-        """Its files as the sidecar knows them: `await` or iterate."""
-
-        async def fetch(mark: Optional[str]) -> BatchPage:
-            return await self.get(state=state, next=mark)
-
-        return Pages(fetch, lambda page: page.files, lambda page: page.next, None)
-
-    def attachments(
-        self,
-        *,
-        type: Optional[str] = None,
-        file_id: Optional[str] = None,
-        limit: Optional[int] = None,
-        next: Optional[str] = None,
-    ) -> "Pages[AttachmentPage, BatchAttachment]":
-        """What is uploaded, in the order it was added: `await` or iterate."""
-
-        async def fetch(mark: Optional[str]) -> AttachmentPage:
-            ask = {"type": type, "file_id": file_id, "limit": limit, "next": mark}
-            return decode(AttachmentPage, await self._ask("batch/attachments", **ask))
-
-        return Pages(fetch, lambda page: page.attachments, lambda page: page.next, next)
-
-    async def send(
-        self,
-        *,
-        file_ids: Optional[Sequence[str]] = None,
-        caption: Optional[str] = None,
-        type: Optional[str] = None,
-        split: Optional[str] = None,
-        muid: Optional[str] = None,
-        metadata: Optional[Mapping[str, Any]] = None,
-        tags: Optional[Sequence[str]] = None,
-        meta: Optional[Mapping[str, Any]] = None,
-        store: Optional[bool] = None,
-        replicate: Optional[bool] = None,
-        ttl: Optional[int] = None,
-        custom_message_type: Optional[str] = None,
-        query: Optional[Mapping[str, Any]] = None,
-    ) -> SentBatch:
-        """Announces what is uploaded and not yet sent; called again, it sends what is missing.
-
-        Where not all could be sent, `error.data["messages"]` has those that were.
-        """
-        reply = await self._ask(
-            "batch/send",
-            file_ids=None if file_ids is None else list(file_ids),
-            caption=caption,
-            type=type,
-            split=split,
-            muid=muid,
-            metadata=metadata,
-            tags=None if tags is None else list(tags),
-            meta=meta,
-            store=store,
-            replicate=replicate,
-            ttl=ttl,
-            custom_message_type=custom_message_type,
-            query=query,
-        )
-        return decode(SentBatch, reply)
-
     # For the client
 
     def receive(self, method: str, values: Mapping[str, Any]) -> Optional[Event]:
@@ -304,11 +218,15 @@ class Batch:
 
     def _add(
         self,
-        source: Source,
         base: Optional[str],
-        file_id: Optional[str],
-        named: Dict[str, Any],
-        on: Optional[Listeners],
+        source: Source,
+        *,
+        file_id: Optional[str] = None,
+        name: Optional[str] = None,
+        content_type: Optional[str] = None,
+        digest: Optional[str] = None,
+        ref: Optional[str] = None,
+        on: Optional[Listeners] = None,
     ) -> BatchFile:
         if self._over is not None:
             raise self._over
@@ -326,6 +244,7 @@ class Batch:
             )
         _check(on)
         file = self.files[file_id] = BatchFile(self._self, file_id, on)
+        named = params(name=name, content_type=content_type, digest=digest, ref=ref)
         self._intake.add(file, {"fileId": file_id, **fields, **named})
         self._idle.clear()
         return file
@@ -374,10 +293,6 @@ class Batch:
                     act()
                 self._idle.set()
         return count
-
-    async def _ask(self, method: str, **values: Any) -> Any:
-        ask = {"batchId": self.batch_id, **params(**values)}
-        return await patiently(self._connection, method, ask)
 
 
 def _check(listeners: Optional[Listeners]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Callable, Generator, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Generator, Mapping, Optional, TypedDict, Union
 from weakref import ReferenceType
 
 from .batch_results import Attachment
 from .errors import FerryError, TransferCancelled
 from .events import Cancelled, Event, Failure, Rejected, Started, Uploaded, event
 from .observers import Observer, Observers
+from .sources import Source
 from .state import TransferState, after
 from .wire import decode
 
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
 
 Listeners = Mapping[str, Callable[[Any], Any]]
 """Functions by the name of the event they are called with."""
+
+
+class Addition(TypedDict, total=False):
+    """A file for `Batch.add_all`: its `source`, and what else `Batch.add` takes."""
+
+    source: Source
+    file_id: str
+    name: str
+    content_type: str
+    digest: str
+    ref: str
+    on: Listeners
 
 
 _UNKNOWN = TransferState("")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Callable, Iterable, List, Optional, Type
+from typing import Any, Callable, Iterable, List, Optional, Type, Union
 
 from .batch import Batch
-from .batch_file import BatchFile, Listeners
+from .batch_file import Addition, BatchFile, Listeners
 from .batch_results import (
     Attachment,
     AttachmentPage,
@@ -78,9 +78,9 @@ class SyncBatch:
         return SyncBatchFile(self._loop, file)
 
     def add_all(
-        self, sources: Iterable[Source], *, on: Optional[Listeners] = None
+        self, sources: Iterable[Union[Source, Addition]], *, on: Optional[Listeners] = None
     ) -> List[SyncBatchFile]:
-        """Adds several files."""
+        """Adds several files: each a source, or a dict of `source` and what else `add` takes."""
         every = list(sources)
         files = self._loop.run(now(lambda: self._batch.add_all(every, on=on)))
         return [SyncBatchFile(self._loop, file) for file in files]

@@ -98,10 +98,14 @@ class Batch:
 
     def run(self, transfers):
         for transfer in transfers:
-            try:
-                transfer.run()
-            except Refusal as refusal:
-                transfer.settle("error", refusal.error)
+            for left in range(self.settings.get("retries", 0), -1, -1):
+                try:
+                    transfer.run()
+                except Refusal as refusal:
+                    transfer.settle("error", refusal.error)
+                if transfer.state != "failed" or not left:
+                    break
+                transfer.state, transfer.attempt = "queued", transfer.attempt + 1
         self.drained()
 
     def send(self, p):

@@ -104,15 +104,68 @@ def test_a_batch_is_found_again(real, tmp_path):
 
 def test_without_asyncio(real):
     with ferry.SyncFerry(**real()) as f, f.batch("room") as batch:
-        files = batch.add_all([ferry.Text("a")])
-        named = batch.add(ferry.Text("b"), name="b.txt")
-        assert named.result().name == "b.txt"
+        note = {"source": ferry.Text("b"), "name": "b.txt", "file_id": "note"}
+        *files, named = batch.add_all([ferry.Text("a"), note])
+        assert (named.file_id, named.result().name) == ("note", "b.txt")
         with pytest.raises(ferry.TransferRejected):
             files[0].result()
         assert batch.complete().counts == {"successful": 1, "rejected": 1, "failed": 0}
         assert len(batch.send().messages) == 1
         assert [a.attachment.name for a in batch.attachments()] == ["b.txt"]
         batch.clear()
+
+
+def test_what_is_added_together_has_each_its_own_options(fake, recorder):
+    heard = []
+
+    async def run():
+        async with ferry.Ferry(**fake()) as f, f.batch("c") as batch:
+            note = {
+                "source": ferry.Text("a note"), "name": "note.txt", "content_type": "text/plain",
+                "file_id": "n", "on": {"uploaded": lambda e: heard.append(("own", e.file_id))},
+            }  # fmt: skip
+            bytes_ = {"source": b"x", "name": "x.bin", "file_id": "x", "digest": "none"}
+            on = {"uploaded": lambda e: heard.append(("all", e.file_id))}
+            for file in batch.add_all([note, bytes_], on=on):
+                await file
+            with pytest.raises(TypeError):
+                batch.add_all([{"source": b"x", "nmae": "x.bin"}])
+
+    asyncio.run(run())
+    [ask] = recorder.sent("batch/upload")
+    assert ask["items"] == [
+        {"fileId": "n", "text": "a note", "name": "note.txt", "contentType": "text/plain"},
+        {"fileId": "x", "data": "eA==", "name": "x.bin", "digest": "none"},
+    ]
+    assert heard == [("own", "n"), ("all", "x")]
+
+
+def test_a_file_is_tried_again_unasked(fake, recorder):
+    async def run():
+        async with ferry.Ferry(**fake()) as f, f.batch("fail-once", retries=1) as batch:
+            heard = []
+            for name in ("started", "failure", "uploaded", "complete"):
+                batch.on(name, lambda event: heard.append(event.name))
+            file = batch.add(ferry.Text("x"), name="n")
+            done = await batch.complete()
+            assert done.counts == {"successful": 1, "rejected": 0, "failed": 0}
+            assert (await file).name == "n" and file.snapshot.attempt == 2
+            assert heard == ["started", "failure", "started", "uploaded", "complete"]
+
+    asyncio.run(run())
+    assert recorder.sent("batch/create")[0]["retries"] == 1
+    assert recorder.sent("batch/retry") == []
+
+
+def test_none_takes_the_parent_away(fake, recorder):
+    async def run():
+        async with ferry.Ferry(**fake()) as f, f.batch("c", batch_id="b") as batch:
+            for options in ({"retries": 2}, {"parent_message_id": None}):
+                await batch.configure(**options)
+
+    asyncio.run(run())
+    asked = recorder.sent("batch/configure")
+    assert asked == [{"batchId": "b", "retries": 2}, {"batchId": "b", "parentMessageId": None}]
 
 
 def test_what_is_added_together_goes_in_one_call_as_far_as_it_fits_a_line(fake, recorder):
