@@ -104,12 +104,8 @@ package struct RangeDownload<Place: DownloadPlace>: Backend {
     .http(HTTPExchange(request, phase: isBegun ? .download : .prepare))
   }
 
-  private var isBegun: Bool {
-    switch stage {
-    case .ask, .first: false
-    case .open, .write, .remember, .more, .finish, .failed, .done: true
-    }
-  }
+  /// Also of one that asks again where its content is.
+  private var isBegun: Bool { size != nil }
 
   private mutating func more() -> BackendStep {
     guard let size, done < size else {

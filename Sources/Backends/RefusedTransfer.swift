@@ -4,7 +4,7 @@ package import TransferModel
 package struct RefusedTransfer: Backend {
   private let error: TransferError
 
-  /// Refuses with an error.
+  /// Refuses with an error, which is placed before the first byte.
   package init(_ error: TransferError) { self.error = error.during(.prepare) }
 
   /// None.

@@ -65,7 +65,7 @@ package struct JSONNode: Sendable {
 
   /// An error about this value.
   package func error(_ message: String) -> JSONError {
-    JSONError(pointer: pointer, message: message)
+    JSONError(about: self, message: message)
   }
 
   func child(_ range: Range<Int>) -> JSONNode {

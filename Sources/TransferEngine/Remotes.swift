@@ -213,20 +213,17 @@ package final class Remotes: Sendable {
   }
 
   /// The conversation that carries a transfer out.
-  func backend(for spec: TransferSpec) -> any Backend {
-    do throws(TransferError) {
-      switch (try open(spec.remote), spec.operation) {
-      case (.local, .putObject(let put)): return LocalUpload(put)
-      case (.local, .sendFile(let send)): return LocalUpload(send)
-      case (.local, .getObject(let get)): return LocalDownload(get)
-      case (.local, .downloadFile(let download)): return LocalDownload(download)
-      case (.http(let link), .putObject), (.http(let link), .sendFile):
-        return try link.remote.upload(spec)
-      case (.http(let link), .getObject), (.http(let link), .downloadFile):
-        return try link.remote.download(spec)
-      }
-    } catch {
-      return RefusedTransfer(error)
+  /// - Throws: what the remote cannot be opened for, or does not take of the request.
+  func backend(for spec: TransferSpec) throws(TransferError) -> any Backend {
+    switch (try open(spec.remote), spec.operation) {
+    case (.local, .putObject(let put)): return LocalUpload(put)
+    case (.local, .sendFile(let send)): return LocalUpload(send)
+    case (.local, .getObject(let get)): return LocalDownload(get)
+    case (.local, .downloadFile(let download)): return LocalDownload(download)
+    case (.http(let link), .putObject), (.http(let link), .sendFile):
+      return try link.remote.upload(spec)
+    case (.http(let link), .getObject), (.http(let link), .downloadFile):
+      return try link.remote.download(spec)
     }
   }
 

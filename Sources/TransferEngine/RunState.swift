@@ -29,6 +29,12 @@ struct RunState: Sendable, Equatable {
     boot = Self.currentBoot
   }
 
+  /// Whether a run had anything in hand, here or on the remote.
+  var isBegun: Bool { hasFiles || checkpoint != nil }
+
+  /// Whether a part or staged content is there.
+  var hasFiles: Bool { staging != nil || part != nil }
+
   /// Whether what was written can be relied on.
   var isOfThisBoot: Bool { boot == Self.currentBoot }
 

@@ -136,8 +136,9 @@ extension TransferEngine {
       case .succeeded(let result):
         record.result = result
         runEnd = .succeeded
-      case .failed(let error):
+      case .failed(let error, let kept):
         record.error = error
+        if let kept { (record.run, record.kept) = (nil, kept) }
         runEnd = .failed(rejected: error.rejects)
       case .stopped(let inHand):
         if let inHand { (record.run, record.kept) = (nil, inHand) }

@@ -119,9 +119,9 @@ package final class TransferEngine: Sendable {
 
   /// Queues a paused or interrupted transfer again.
   /// - Returns: the state it is in, or on its way to.
-  /// - Throws: `ERR_UNKNOWN_ID`.
+  /// - Throws: `ERR_UNKNOWN_ID`; what its remote cannot be opened for now, and then it stays as it is.
   package func resume(_ id: TransferID) throws(TransferError) -> TransferState {
-    try act(on: id) { $0.resume() }
+    try act(on: id, goesOn: true) { $0.resume() }
   }
 
   /// Ends a transfer that has not ended, leaving nothing of it behind.
@@ -133,9 +133,9 @@ package final class TransferEngine: Sendable {
 
   /// Queues a failed transfer again; its attempt rises.
   /// - Returns: the state it is in, or on its way to.
-  /// - Throws: `ERR_UNKNOWN_ID`.
+  /// - Throws: as `resume`.
   package func retry(_ id: TransferID) throws(TransferError) -> TransferState {
-    try act(on: id) { $0.retry() }
+    try act(on: id, goesOn: true) { $0.retry() }
   }
 
   /// One request no longer waits; the transfer is cancelled when nobody else does.
@@ -178,6 +178,7 @@ package final class TransferEngine: Sendable {
     guard let waiter, let record = state.records[spec.id], record.spec.origin == spec.origin else {
       throw .duplicate(spec.id)
     }
+    if record.machine.visible == .interrupted { try requireTaken(spec) }
     if waiter.isDetached { state.records[spec.id]?.isDetached = true }
     if waiter.isDetached, record.isPersisted || record.machine.visible.isSettled {
       tell.yield(.accepted(spec.id, waiter))
@@ -224,14 +225,24 @@ package final class TransferEngine: Sendable {
     return nil
   }
 
+  /// Looks whether a remote takes what an earlier process left, before anything changes.
+  private func requireTaken(_ spec: TransferSpec) throws(TransferError) {
+    _ = try remotes.backend(for: spec)
+  }
+
   private func act(
     on id: TransferID,
+    goesOn: Bool = false,
     _ event: (inout TransferMachine) -> TransferMachine.Action
   ) throws(TransferError) -> TransferState {
     try withLoaded(id) { state throws(TransferError) in
       guard var record = state.records[id] else { throw .unknownTransfer(id) }
       // Its end must be told before anything new begins.
       guard !record.isEnding else { return record.machine.visible }
+      // A batch's files are asked for together, and each has an event to tell it by.
+      if goesOn, record.kept != nil, record.machine.canGoOn, record.spec.batchFile == nil {
+        try requireTaken(record.spec)
+      }
       transition(&record, &state, event)
       state.records[id] = record
       admit(&state)

@@ -91,6 +91,14 @@ struct TransferMachine {
     }
   }
 
+  /// Whether it rests and a resume or a retry would queue it.
+  var canGoOn: Bool {
+    switch state {
+    case .paused, .interrupted, .settled(_, .failed): true
+    case .queued, .running, .stopping, .settled: false
+    }
+  }
+
   var attempt: Int {
     switch state {
     case .queued(let attempt, _), .running(let attempt), .stopping(let attempt, _),

@@ -64,7 +64,7 @@ extension TransferRun {
         backend.receive(.failed(id: exchange.id, error))
       } else {
         meter.settle(backend.settled, ending: answer.moved)
-        return error.during(exchange.phase)
+        return placed(error.during(exchange.phase))
       }
     }
     meter.settle(backend.settled, ending: answer.moved)

@@ -55,6 +55,8 @@ actor TransferRun {
   var isTakenUp = false
   /// Whether it is stopped with its files open.
   private var isHoldingPause = false
+  /// Whether an earlier process had moved bytes, so that nothing is refused before the first any more.
+  private let wasBegun: Bool
 
   /// The most bytes moved between two looks at a cancel or a pause: some milliseconds' worth.
   static let sliceBytes = 4 << 20
@@ -62,7 +64,8 @@ actor TransferRun {
   /// How a run came to its end.
   enum End: Sendable {
     case succeeded(TransferResult)
-    case failed(TransferError)
+    /// Where it could not even begin, another run may with what this one was given.
+    case failed(TransferError, RunState?)
     /// Its task was cancelled. It can go on, or where it had to close its files, another run can
     /// with what this one had in hand.
     case stopped(RunState?)
@@ -92,7 +95,14 @@ actor TransferRun {
     inHand = RunState(root: spec.root)
     meter = TransferMeter(slot: slot)
     traffic = remotes.traffic(of: spec.remote)
-    backend = remotes.backend(for: spec)
+    do throws(TransferError) {
+      backend = try remotes.backend(for: spec)
+      wasBegun = kept?.isBegun ?? false
+    } catch {
+      backend = RefusedTransfer(error)
+      // It was taken then.
+      wasBegun = kept != nil
+    }
     if let kept { backend.recover(kept.checkpoint) }
   }
 
@@ -119,13 +129,12 @@ actor TransferRun {
           return .stopped(nil)
         }
         suspend()
-        // What was not yet taken up is still all there is.
-        return .stopped(kept ?? inHand)
+        return .stopped(handover)
       }
       let error = sourceChange(behind: error) ?? error
       drop()
       if !error.isRetryable, !error.rejects { await cleanUp() }
-      return .failed(explained(error))
+      return .failed(explained(error), backend is RefusedTransfer ? kept : nil)
     }
   }
 
@@ -167,7 +176,7 @@ actor TransferRun {
       case .done(let result):
         return result
       case .fail(let error):
-        throw error
+        throw placed(error)
       case .http(let exchange):
         try stopIfAsked()
         if backend.width == 1, underWay == 0 {
@@ -224,7 +233,14 @@ actor TransferRun {
   func bytesMoved() { startConfirming() }
 
   /// Keeps what is in hand for a later process.
-  func remember(awaited: Bool) async { await remember(inHand, awaited) }
+  func remember(awaited: Bool) async { await remember(handover, awaited) }
+
+  /// What is in hand, with the files of an earlier process that were not yet taken up.
+  private var handover: RunState {
+    guard var handover = kept, handover.hasFiles else { return inHand }
+    handover.checkpoint = backend.checkpoint
+    return handover
+  }
 
   /// Throws where the task was cancelled.
   func stopIfAsked() throws(TransferError) {
@@ -289,12 +305,22 @@ actor TransferRun {
     traffic?.count(bytes, spec.direction)
   }
 
+  /// An error of the conversation: one that is told before this run's first byte may not be the
+  /// transfer's.
+  func placed(_ error: TransferError) -> TransferError {
+    guard wasBegun, error.phase == .prepare else { return error }
+    var error = error
+    error.phase = spec.direction == .upload ? .upload : .download
+    return error
+  }
+
   /// The error as hosts see it: placed in a phase, and for `file/send` with what is stored.
   private func explained(_ error: TransferError) -> TransferError {
     var error = error.explained(by: remotes.limitsFailure(of: spec.remote))
     guard spec.announces else { return error }
     guard let file = backend.unannounced else {
-      error.fileUploaded = false
+      // What a remote that cannot be opened has nobody knows.
+      error.fileUploaded = backend is RefusedTransfer && wasBegun ? nil : false
       return error
     }
     var failure = TransferError(

@@ -69,6 +69,10 @@ class Faults:
             self._faults.append(fault)
         return fault
 
+    def clear(self) -> None:
+        with self._lock:
+            self._faults.clear()
+
     def take(self, request: Any) -> Fault | None:
         with self._lock:
             for fault in self._faults:
