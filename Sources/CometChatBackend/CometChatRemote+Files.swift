@@ -143,14 +143,6 @@ extension TransferError {
 
   /// A question for a place that got no answer.
   var failedSlot: TransferError {
-    switch code {
-    case .unauthenticated, .config, .rateLimited: return self
-    default:
-      var failed = self
-      failed.cause = .init(code: code, httpStatus: httpStatus)
-      failed.code = .presignedURLFailed
-      failed.retryableOverride = true
-      return failed
-    }
+    withoutSlot(isFinal: false, keeping: [.unauthenticated, .config, .rateLimited])
   }
 }

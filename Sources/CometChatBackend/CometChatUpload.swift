@@ -19,10 +19,7 @@ struct CometChatUpload: Backend {
   private var spoilt: Attachment?
   /// What is stored, to be shown.
   private var stored: Attachment?
-  /// Times that the message was sent.
-  private var messages = 0
-  /// Why the last one failed.
-  private var failure: TransferError?
+  private var attempts = PublishAttempts(limit: Self.maxMessages)
 
   private enum Stage {
     case open, slot
@@ -98,7 +95,7 @@ struct CometChatUpload: Backend {
   private mutating func publish() -> BackendStep {
     do throws(TransferError) {
       let request = try remote.request(for: message())
-      messages += 1
+      let delay = attempts.begin()
       return .http(HTTPExchange(request, phase: .publish, delay: delay, tellsFailure: true))
     } catch {
       return .fail(error.during(.publish))
@@ -121,13 +118,6 @@ struct CometChatUpload: Backend {
         askedMs: 0
       )
     }
-  }
-
-  /// A quarter of a second, then twice as long each time, or as long as the service asks for.
-  private var delay: Duration {
-    guard messages > 1, let failure else { return .zero }
-    let own = 250 << min(messages - 2, 5)
-    return .milliseconds(max(Int64(own), failure.retryAfterMs ?? 0))
   }
 
   mutating func receive(_ outcome: StepOutcome) {
@@ -218,14 +208,11 @@ struct CometChatUpload: Backend {
   }
 
   private mutating func publishFailed(_ error: TransferError) {
-    failure = error
-    guard error.isRetryable, messages < Self.maxMessages else {
-      stage = .failed(error.during(.publish))
-      return
+    switch attempts.failed(error) {
+    case .giveUp: stage = .failed(error.during(.publish))
+    case .again: stage = .publish
+    case .look: stage = .find()
     }
-    // What was refused for its pace, or never left here, was not taken; anything else may have been.
-    let isSure = error.code == .rateLimited || error.mayHaveArrived == false
-    stage = isSure ? .publish : .find()
   }
 
   /// Whether the message is there already: in this page, perhaps in an older one, or not.
@@ -250,8 +237,7 @@ struct CometChatUpload: Backend {
 
   mutating func restart() {
     slots = 0
-    messages = 0
-    failure = nil
+    attempts = PublishAttempts(limit: Self.maxMessages)
     spoilt = nil
     // A failed message may have come about after all.
     stage = stored == nil ? .open : shown

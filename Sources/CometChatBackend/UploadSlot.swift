@@ -106,14 +106,9 @@ extension TransferError {
   /// The refusal of a place: the request itself must change, unless it is about who asks or how
   /// often.
   var refusedSlot: TransferError {
-    switch code {
-    case .unauthenticated, .config, .rateLimited, .quotaExceeded, .unsupported: return self
-    default:
-      var refused = self
-      refused.cause = .init(code: code, httpStatus: httpStatus)
-      refused.code = .presignedURLFailed
-      refused.retryableOverride = false
-      return refused
-    }
+    withoutSlot(
+      isFinal: true,
+      keeping: [.unauthenticated, .config, .rateLimited, .quotaExceeded, .unsupported]
+    )
   }
 }

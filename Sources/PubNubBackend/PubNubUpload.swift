@@ -23,10 +23,7 @@ struct PubNubUpload: Backend {
   private var since: Timetoken?
   /// Places that were asked for.
   private var slots = 0
-  /// Times that the announcement was sent.
-  private var announcements = 0
-  /// Why the last one failed.
-  private var failure: TransferError?
+  private var attempts: PublishAttempts
 
   private enum Stage {
     case open, encrypt, slot
@@ -53,6 +50,7 @@ struct PubNubUpload: Backend {
     self.send = send
     self.remote = remote
     self.cipher = cipher
+    attempts = PublishAttempts(limit: remote.settings.publishRetryLimit)
   }
 
   mutating func next() -> BackendStep {
@@ -101,20 +99,11 @@ struct PubNubUpload: Backend {
     announcement.fileName = stored.name
     do throws(TransferError) {
       let request = try remote.publishRequest(announcement)
-      announcements += 1
-      return .http(
-        HTTPExchange(request, phase: .publish, delay: delay, tellsFailure: true)
-      )
+      let delay = attempts.begin()
+      return .http(HTTPExchange(request, phase: .publish, delay: delay, tellsFailure: true))
     } catch {
       return .fail(error.during(.publish))
     }
-  }
-
-  /// A quarter of a second, then twice as long each time, or as long as the service asks for.
-  private var delay: Duration {
-    guard announcements > 1, let failure else { return .zero }
-    let own = 250 << min(announcements - 2, 5)
-    return .milliseconds(max(Int64(own), failure.retryAfterMs ?? 0))
   }
 
   private func done(_ timetoken: Timetoken?) -> BackendStep {
@@ -195,7 +184,10 @@ struct PubNubUpload: Backend {
   private mutating func slotAnswered(_ response: HTTPResponse) {
     do throws(TransferError) {
       guard response.isSuccess else {
-        throw Self.slotRefused(remote.error(response, doing: "give a place for the file"))
+        throw remote.error(response, doing: "give a place for the file").withoutSlot(
+          isFinal: true,
+          keeping: [.permissionDenied, .unauthenticated, .unsupported, .config, .rateLimited]
+        )
       }
       stage = .upload(try UploadSlot(response))
       since = response.header("Date").flatMap(HTTPDate.milliseconds).map {
@@ -203,19 +195,6 @@ struct PubNubUpload: Backend {
       }
     } catch {
       stage = .failed(error.during(.prepare))
-    }
-  }
-
-  /// What is about the right to ask stays itself; all else is about this one question.
-  private static func slotRefused(_ error: TransferError) -> TransferError {
-    switch error.code {
-    case .permissionDenied, .unauthenticated, .unsupported, .config, .rateLimited:
-      return error
-    default:
-      var refused = error
-      refused.code = .presignedURLFailed
-      refused.retryableOverride = false
-      return refused
     }
   }
 
@@ -249,15 +228,11 @@ struct PubNubUpload: Backend {
   }
 
   private mutating func publishFailed(_ error: TransferError) {
-    failure = error
-    let mayRepeat = error.isRetryable && announcements < remote.settings.publishRetryLimit
-    guard mayRepeat else {
-      stage = .failed(error.during(.publish))
-      return
+    switch attempts.failed(error) {
+    case .giveUp: stage = .failed(error.during(.publish))
+    case .again: stage = .publish
+    case .look: stage = announced
     }
-    // What was refused for its pace, or never left here, was not taken; anything else may have been.
-    let isSure = error.code == .rateLimited || error.mayHaveArrived == false
-    stage = isSure || !send.announcement.store ? .publish : .find()
   }
 
   /// Whether the file was announced already: it is in this page of history, may be in the one
@@ -311,8 +286,7 @@ struct PubNubUpload: Backend {
 
   mutating func restart() {
     slots = 0
-    announcements = 0
-    failure = nil
+    attempts = PublishAttempts(limit: remote.settings.publishRetryLimit)
     spoilt = nil
     // A failed announcement may have come about after all.
     stage = stored == nil ? .open : announced

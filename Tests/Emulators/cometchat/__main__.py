@@ -5,13 +5,8 @@ It prints the configuration for ferry. Faults: `--fault message:status=500:times
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
-import os
-import sys
-
-from comet import ROUTES, CometChat, CometFault
+from comet import CometChat, CometFault
+from launch import parser, run
 
 READY = """\
 A CometChat of this machine alone listens on {0.origin}. Ctrl-C ends it, and all it holds is gone.
@@ -30,38 +25,14 @@ remotes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8080, help="0: any that is free")
-    parser.add_argument("--max-size", type=int, default=104_857_600, help="bytes of a file")
-    parser.add_argument("--max-count", type=int, default=10, help="files of a message")
-    parser.add_argument(
-        "--fault",
-        action="append",
-        default=[],
-        help=f"ROUTE:KEY=VALUE…; routes: {', '.join(ROUTES)}",
-    )
-    options = parser.parse_args()
+    line = parser(__doc__, CometFault)
+    line.add_argument("--max-size", type=int, default=104_857_600, help="bytes of a file")
+    line.add_argument("--max-count", type=int, default=10, help="files of a message")
+    options = line.parse_args()
     app = CometChat()
-    app.keep_seen = False
     app.settings = {"file.size.max": options.max_size, "file.count.max": options.max_count}
-    app.faults = [CometFault.parse(text) for text in options.fault]
-    try:
-        asyncio.run(run(app, options.host, options.port))
-    except OSError as error:
-        place = f"{options.host}:{options.port}"
-        why = os.strerror(error.errno) if error.errno else str(error)
-        sys.exit(f"cannot listen on {place}: {why}; choose another port with --port N")
-
-
-async def run(app: CometChat, host: str, port: int) -> None:
-    await app.serve(host, port)
-    print(READY.format(app), flush=True)
-    await asyncio.Event().wait()
+    run(app, options, READY)
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        main()
+    main()
