@@ -62,13 +62,12 @@ extension PubNubRemote {
     tried.fileID = "00000000-0000-4000-8000-000000000000"
     tried.fileName = name
     let request = try publishRequest(tried)
-    // The rest of the query is made when it is sent.
-    let size = try authorize(request, nowMs: 0).url.utf8.count
-    guard size <= Rules.announcementBytes else {
+    let size = try sentBytes(request)
+    guard size <= Rules.urlBytes else {
       throw TransferError(
         .invalidArgument,
         "message and meta make an announcement of \(size) bytes after escaping; PubNub takes "
-          + "\(Rules.announcementBytes). Send less beside the file.",
+          + "\(Rules.urlBytes). Send less beside the file.",
         field: "/message"
       )
     }

@@ -23,7 +23,7 @@ package final class PubNubRemote: HTTPRemote {
     var spent = SpentSecrets()
     /// What the service's clock is ahead of ours.
     var clockOffsetMs: Int64 = 0
-    /// When it was last asked for a request.
+    /// When it last answered.
     var nowMs: Int64 = 0
   }
 
@@ -80,10 +80,7 @@ package final class PubNubRemote: HTTPRemote {
     nowMs: Int64
   ) throws(TransferError) -> HTTPRequest {
     guard request.lane != .bulk else { return request }
-    let (token, offset) = state.withLock { state in
-      state.nowMs = nowMs
-      return (state.token, state.clockOffsetMs)
-    }
+    let (token, offset) = state.withLock { ($0.token, $0.clockOffsetMs) }
     var common = Query()
     common.add("pnsdk", "Ferry/1")
     common.add("uuid", settings.userID)
@@ -113,11 +110,18 @@ package final class PubNubRemote: HTTPRemote {
 
   private static func name(of item: Substring) -> Substring { item.prefix { $0 != "=" } }
 
+  /// The bytes of a request's URL when it is sent, at whatever moment.
+  func sentBytes(_ request: HTTPRequest) throws(TransferError) -> Int {
+    // Seconds have ten digits until the year 2286.
+    try authorize(request, nowMs: 1_000_000_000_000).url.utf8.count
+  }
+
   package func judge(
     _ response: HTTPResponse,
     to request: HTTPRequest,
     nowMs: Int64
   ) -> HTTPVerdict {
+    state.withLock { $0.nowMs = nowMs }
     // The form is sent once, and what became of it is for the upload to judge.
     if request.lane == .bulk, request.method == .post { return .accept }
     switch response.status {
@@ -153,7 +157,7 @@ package final class PubNubRemote: HTTPRemote {
     }
   }
 
-  /// When a request was last made.
+  /// When an answer last came.
   var lastNowMs: Int64 { state.withLock { $0.nowMs } }
 
   /// The error of an answer that is no success.

@@ -3,8 +3,8 @@ internal import TransferModel
 
 /// What PubNub takes, looked at before it is asked.
 enum Rules {
-  /// The most bytes of the URL of an announcement, after escaping.
-  static let announcementBytes = 32 << 10
+  /// The most bytes of the URL of an announcement or a subscription, after escaping.
+  static let urlBytes = 32 << 10
   /// The most entries of a page.
   static let pageEntries = 100
 

@@ -141,6 +141,37 @@ struct RequestTests {
     }
   }
 
+  @Test("Looking at an announcement says nothing of the time that signs URLs")
+  func clock() throws {
+    let remote = remote { $0.secretKey = Secret("sec") }
+    let request = remote.historyRequest(channel: "ch", limit: 1)
+    let history = answer(
+      #"{"channels":{"ch":[{"message":{"file":{"id":"f1","name":"a"}},"message_type":4,"#
+        + #""timetoken":"99"}]}}"#
+    )
+    _ = remote.judge(history, to: request, nowMs: 1_700_000_000_000)
+    _ = try remote.upload(sendSpec())
+    _ = try remote.announce(
+      Announcement(channel: "ch", fileID: "f1", fileName: "a"),
+      nowMs: 1_700_000_000_001
+    )
+    // As where it is looked at whether what was refused would be signed otherwise by now.
+    _ = try remote.authorize(request, nowMs: 1)
+    guard
+      case .ask(_, let then) = try remote.history(
+        channel: "ch",
+        limit: 1,
+        start: nil,
+        end: nil,
+        cipherKey: nil
+      ), case .done(let page) = try then(history)
+    else {
+      Issue.record("no page")
+      return
+    }
+    #expect(page.messages.first?.fileURL?.contains("timestamp=1700000000&") == true)
+  }
+
   @Test(
     "Channels that PubNub does not take are refused before it is asked",
     arguments: [
