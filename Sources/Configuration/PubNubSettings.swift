@@ -77,7 +77,8 @@ extension PubNubSettings {
     let subscribeKey = try key("subscribeKey")
     let userID = try fields.parsed("userId", expected: "1 to 92 characters, not all of them spaces")
     {
-      (1...92).contains($0.count) && $0.contains { !$0.isWhitespace } ? $0 : nil
+      // Code points, as PubNub counts them.
+      (1...92).contains($0.unicodeScalars.count) && $0.contains { !$0.isWhitespace } ? $0 : nil
     }
     for (name, value) in [("subscribeKey", subscribeKey), ("userId", userID)]
     where value == nil && !isMissing() {

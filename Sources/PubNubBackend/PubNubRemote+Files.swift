@@ -36,7 +36,7 @@ extension PubNubRemote {
         PercentEncoding.decode(String($0))
       }
       if parts.count == 4, parts[1] == "files", let channel = parts[0], let id = parts[2],
-        let name = parts[3]
+        let name = parts[3], (try? check(channel: channel, id: id, name: name)) != nil
       {
         return .file(channel: channel, id: id, name: name)
       }

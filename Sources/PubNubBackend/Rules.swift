@@ -8,10 +8,10 @@ enum Rules {
   /// The most entries of a page.
   static let pageEntries = 100
 
-  /// 1 to 92 characters without those that PubNub splits names at.
+  /// 1 to 92 characters (code points, as PubNub counts them) without those that it splits names at.
   static func check(channel: String, field: String = "/channel") throws(TransferError) {
     let isSound =
-      (1...92).contains(channel.count)
+      (1...92).contains(channel.unicodeScalars.count)
       && channel.unicodeScalars.allSatisfy {
         $0.value > 32 && $0.value != 127 && !",/\\*:".unicodeScalars.contains($0)
       }

@@ -52,6 +52,15 @@ struct PubNubSettingsTests {
     #expect(settings.crypto == nil)
   }
 
+  @Test("A userId's 92 characters are code points")
+  func userID() {
+    for (count, isTaken) in [(46, true), (47, false)] {
+      let userID = String(repeating: "e\u{301}", count: count)
+      let yaml = "remotes: {a: {kind: pubnub, subscribeKey: s, userId: \"\(userID)\"}}"
+      #expect(((try? settings(yaml)) != nil) == isTaken)
+    }
+  }
+
   @Test(
     "Files have 5 MiB at most where nobody says otherwise",
     arguments: [

@@ -136,8 +136,14 @@ struct RequestTests {
       "https://127.0.0.1:8080/v1/files/sub/channels/ch/files/f1/a",
       "http://127.0.0.1:8080/v1/files/other/channels/ch/files/f1/a",
       "http://127.0.0.1:8080/v1/files/sub/channels/ch/files/f1", "file:///a", "x",
+      "http://127.0.0.1:8080/v1/files/sub/channels/a%2Cb%20c/files/f1/a",
+      "http://127.0.0.1:8080/v1/files/sub/channels//files/f1/a",
+      "http://127.0.0.1:8080/v1/files/sub/channels/ch/files//a",
+      "http://127.0.0.1:8080/v1/files/sub/channels/ch/files/f1/",
+      "http://127.0.0.1:8080/v1/files/sub/channels/ch/files/f1/%0A",
     ] {
-      #expect(throws: TransferError.self) { try remote.place(of: .url(other)) }
+      let error = try #require(throws: TransferError.self) { try remote.place(of: .url(other)) }
+      #expect(error.field == "/url")
     }
   }
 
@@ -176,7 +182,7 @@ struct RequestTests {
     "Channels that PubNub does not take are refused before it is asked",
     arguments: [
       "", "a b", "a,b", "a/b", "a\\b", "a*", "a:b", "a\tb", "a\u{7f}",
-      String(repeating: "a", count: 93),
+      String(repeating: "a", count: 93), String(repeating: "e\u{301}", count: 47),
     ]
   )
   func badChannels(_ channel: String) throws {
