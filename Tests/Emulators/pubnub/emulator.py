@@ -118,7 +118,7 @@ class Emulator(Running):
             return self.storage.get(request)
         if action is None:
             return files_error(404, "no such route: " + request.method + " " + request.path, 3000)
-        if len(request.target) > 64 << 10:
+        if len(request.target) > (MAX_URL if route == "subscribe" else 64 << 10):
             body = {"message": "Request URI Too Long", "error": True, "service": "Balancer"}
             return reply({**body, "status": 414}, 414)
         if route != "time" and not params.get("uuid"):

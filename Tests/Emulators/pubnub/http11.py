@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Callable
 
-MAX_HEAD = 64 << 10
+MAX_HEAD = 1 << 20  # far more than any service takes, which is for it to say
 
 
 @dataclass

@@ -132,7 +132,7 @@ class Storage:
         """A path that stays the same within the hour."""
         start = int(time.time()) // 3600 * 3600
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(start))
-        path = "/" + quote(key, safe="/-_.~")
+        path = "/" + "/".join(quote(part, safe="-_.~") for part in key.split("/", 3))
         until = start + self.url_seconds
         return (
             f"{path}?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIA%2Fs3&X-Amz-Date={stamp}"
