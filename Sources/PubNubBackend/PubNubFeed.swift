@@ -6,9 +6,8 @@ internal import TransferModel
 /// Listening to PubNub: a long poll for all channels and groups, with one cursor.
 struct PubNubFeed: SubscriptionFeed {
   let remote: PubNubRemote
-  /// What is listened to, and the moment after which its messages are told.
-  private var channels: [ExactString: Timetoken] = [:]
-  private var groups: [ExactString: Timetoken] = [:]
+  private var channels: [ExactString: Span] = [:]
+  private var groups: [ExactString: Span] = [:]
   private var filter: String?
   /// All up to here has come.
   private var cursor: FeedStart?
@@ -20,6 +19,17 @@ struct PubNubFeed: SubscriptionFeed {
   private var hastyAnswers = 0
   /// What is waited before the next question.
   private var rest: Duration?
+
+  /// What is told of a name that is listened to.
+  private struct Span {
+    /// Messages after this moment are told.
+    var start: Timetoken
+    /// Up to here they have been, where it is gone back to before.
+    var told: Timetoken
+
+    func wants(_ moment: Timetoken) -> Bool { moment > start }
+    func hasTold(_ moment: Timetoken) -> Bool { moment > start && moment <= told }
+  }
 
   /// The service holds a poll for about 280 to 310 seconds.
   private static let answerTimeout: Duration = .seconds(320)
@@ -34,6 +44,7 @@ struct PubNubFeed: SubscriptionFeed {
       try Rules.check(subscription: name, field: "/channels")
     }
     for name in interest.groups { try Rules.check(group: name) }
+    try checkSize(with: interest)
     let request = poll(
       channels: interest.channels,
       groups: interest.groups,
@@ -47,19 +58,42 @@ struct PubNubFeed: SubscriptionFeed {
     }
   }
 
+  /// The service would refuse a longer question for what it answers by now, too.
+  private func checkSize(with interest: SubscriptionInterest) throws(TransferError) {
+    let question = poll(
+      channels: Set(interest.channels.map(ExactString.init(_:))).union(channels.keys).map(\.text),
+      groups: Set(interest.groups.map(ExactString.init(_:))).union(groups.keys).map(\.text),
+      filter: interest.filter ?? filter,
+      // As long as they come.
+      from: FeedStart(Timetoken(.max), region: "9999")
+    )
+    let size = try remote.sentBytes(question)
+    guard size <= Rules.urlBytes else {
+      throw TransferError(
+        .invalidArgument,
+        "With what this remote listens to already, these make a subscription of \(size) bytes after "
+          + "escaping; PubNub takes \(Rules.urlBytes). Subscribe to fewer, or unsubscribe from others "
+          + "first; a wildcard or a group stands for many.",
+        field: "/channels"
+      )
+    }
+  }
+
   mutating func add(_ interest: SubscriptionInterest, from start: FeedStart) {
     if let filter = interest.filter { self.filter = filter }
     if start.isChosen, let cursor {
       // All is asked for again from there, and the others have had it.
-      channels = channels.mapValues { max($0, cursor.timetoken) }
-      groups = groups.mapValues { max($0, cursor.timetoken) }
+      let told = { (span: Span) in Span(start: span.start, told: max(span.told, cursor.timetoken)) }
+      channels = channels.mapValues(told)
+      groups = groups.mapValues(told)
     }
     if cursor.map({ start.isChosen && start.timetoken < $0.timetoken }) ?? true { cursor = start }
+    let span = Span(start: start.timetoken, told: start.timetoken)
     for name in interest.channels where start.isChosen || channels[name] == nil {
-      channels[name] = start.timetoken
+      channels[name] = span
     }
     for name in interest.groups where start.isChosen || groups[name] == nil {
-      groups[name] = start.timetoken
+      groups[name] = span
     }
     generation += 1
   }
@@ -133,10 +167,34 @@ struct PubNubFeed: SubscriptionFeed {
     rest = hastyAnswers > 1 ? .milliseconds(100 << min(hastyAnswers - 2, 6)) : nil
   }
 
+  /// Whether a message is wanted and was not told.
+  ///
+  /// It comes once, by whichever of the names the service chose: others may have been listened to
+  /// before that one.
   private func isNew(_ message: ChannelMessage) -> Bool {
-    let name = message.subscription ?? message.channel
-    let start = channels[name] ?? groups[name]
-    return start.map { message.timetoken > $0 } ?? true
+    var spans = ([message.channel] + Self.wildcards(over: message.channel)).compactMap {
+      channels[$0]
+    }
+    var wanted = spans
+    if let name = message.subscription {
+      if let group = groups[name] {
+        spans.append(group)
+        // Which others hold the channel nobody says.
+        wanted += groups.values
+      } else if let span = channels[name] {
+        spans.append(span)
+        wanted.append(span)
+      }
+    }
+    if wanted.isEmpty { return true }
+    return wanted.contains { $0.wants(message.timetoken) }
+      && !spans.contains { $0.hasTold(message.timetoken) }
+  }
+
+  /// `a.*` and `a.b.*` of `a.b.c`.
+  private static func wildcards(over channel: String) -> [String] {
+    channel.utf8.indices.filter { channel.utf8[$0] == UInt8(ascii: ".") }
+      .map { String(channel[...$0]) + "*" }
   }
 
   private static func cursor(in node: JSONNode) throws(TransferError) -> FeedStart {

@@ -41,6 +41,8 @@ actor FeedSubscription: Subscription {
     since: Timetoken?
   ) async throws(TransferError) -> Timetoken {
     let start = try await engine.perform(feed.join(interest, since: since), on: remote)
+    // Others may have been added meanwhile: together they may be too much.
+    _ = try feed.join(interest, since: since)
     feed.add(interest, from: start)
     // What was asked is out of date.
     wait?.cancel()

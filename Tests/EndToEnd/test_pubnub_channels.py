@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 from pubnub_support import Chat, Emulator, Fault
@@ -317,3 +319,92 @@ def test_a_burst_comes_whole_and_in_order(chat: Chat, emulator: Emulator) -> Non
     for number in range(2000):
         emulator.publish("ch", {"message": number, "file": {"id": "I", "name": "n"}}, 4)
     assert [m["message"] for m in messages(ferry, 2000)] == list(range(2000))
+
+
+def test_channels_beyond_a_urls_length_are_refused_alone(chat: Chat, emulator: Emulator) -> None:
+    def names(first: str) -> list[str]:
+        return [first + "漢" * 88 + f"{i}" for i in range(30)]
+
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["live"])
+    assert ferry.event("status")["state"] == "connected"
+    ferry.call("channel/subscribe", channels=names("b"))
+    error = ferry.error("channel/subscribe", channels=names("c"))
+    assert error.code == "ERR_INVALID_ARGUMENT" and error.data["field"] == "/channels"
+    for channel in ("live", names("b")[7]):
+        emulator.publish(channel, 1)
+        assert ferry.event("message")["channel"] == channel
+
+
+def test_channels_added_at_once_are_refused_where_they_are_too_many(
+    chat: Chat, emulator: Emulator
+) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["live"])
+    polling(emulator)
+    gate = threading.Event()
+    emulator.faults.append(Fault("subscribe", times=2, gate=gate))
+    calls = [
+        ferry.start("channel/subscribe", channels=[p + "漢" * 88 + f"{i}" for i in range(30)])
+        for p in "bc"
+    ]
+    emulator.wait("subscribe", 3, tt="0")
+    gate.set()
+    replies = [ferry.reply(call) for call in calls]
+    assert sorted("error" in reply for reply in replies) == [False, True]
+    emulator.publish("live", 1)
+    assert ferry.event("message")["channel"] == "live"
+
+
+@pytest.mark.parametrize("size", [40_000, 65_500, 500_000])
+def test_the_emulator_says_that_a_url_is_too_long(emulator: Emulator, size: int) -> None:
+    with pytest.raises(urllib.error.HTTPError) as error:
+        urllib.request.urlopen(f"{emulator.origin}/v2/subscribe/demo/{'a' * size}/0?uuid=u&tt=0")
+    assert error.value.code == 414
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "channel"),
+    [
+        ({"channels": ["a.*"]}, {"channels": ["a.b"]}, "a.b"),
+        ({"channels": ["a.b"]}, {"channels": ["a.*"]}, "a.b"),
+        ({"groups": ["g1"]}, {"groups": ["g2"]}, "x"),
+    ],
+)
+def test_another_name_of_a_channel_loses_nothing(
+    chat: Chat, emulator: Emulator, first: dict, second: dict, channel: str
+) -> None:
+    emulator.channels.groups.update({"g1": ["x"], "g2": ["x"]})
+    ferry = chat()
+    ferry.call("channel/subscribe", **first)
+    assert ferry.event("status")["state"] == "connected"
+    polling(emulator)
+    emulator.faults.append(Fault("subscribe", status=503, headers={"Retry-After": "60"}))
+    emulator.publish(channel, 0)  # ends the poll that is held
+    assert ferry.event("message")["message"] == 0
+    assert ferry.event("status")["state"] == "reconnecting"
+    emulator.publish(channel, 1)
+    ferry.call("channel/subscribe", **second)
+    emulator.publish(channel, 2)
+    assert [m["message"] for m in messages(ferry, 2)] == [1, 2]
+
+
+def test_a_url_that_is_too_long_all_the_same_ends_it(chat: Chat, emulator: Emulator) -> None:
+    ferry = chat()
+    ferry.call("channel/subscribe", channels=["ch"])
+    assert ferry.event("status")["state"] == "connected"
+    polling(emulator)
+    body = {"message": "Request URI Too Long", "error": True, "service": "Balancer", "status": 414}
+    emulator.faults.append(Fault("subscribe", times=9, status=414, body=body))
+    emulator.publish("ch", 1)  # ends the poll that is held
+    status = ferry.event("status")
+    assert status["state"] == "disconnected" and status["error"]["data"]["httpStatus"] == 414
+    # Nothing more is asked, and what is short enough can be subscribed to anew.
+    emulator.faults.clear()
+    ferry.call("channel/subscribe", channels=["ch"])
+    assert [s.params["tt"] == "0" for s in emulator.requests("subscribe")[:4]] == [
+        True,
+        False,
+        False,
+        True,
+    ]

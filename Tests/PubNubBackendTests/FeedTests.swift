@@ -244,6 +244,74 @@ struct FeedTests {
     #expect(try feed.receive(old, nowMs: 0).map(\.timetoken.value) == [60, 205])
   }
 
+  @Test("A message is told that any of the names it can come by was waiting for")
+  func overlaps() throws {
+    for (first, second, b) in [
+      (SubscriptionInterest(channels: ["a.*"]), SubscriptionInterest(channels: ["a.b"]), "a.b"),
+      (SubscriptionInterest(channels: ["a.b"]), SubscriptionInterest(channels: ["a.*"]), "a.*"),
+      (.init(channels: [], groups: ["g1"]), .init(channels: [], groups: ["g2"]), "g2"),
+      (.init(channels: ["a.b"]), .init(channels: [], groups: ["g2"]), "g2"),
+    ] {
+      var feed = try remote().feed()
+      feed.add(first, from: FeedStart(Timetoken(100), region: "12"))
+      feed.add(second, from: FeedStart(Timetoken(200), region: "12"))
+      _ = request(&feed)
+      let gap = batch(210, envelope("a.b", 90), envelope("a.b", 150), envelope("a.b", 205))
+      let named = String(decoding: gap.body, as: UTF8.self)
+        .replacing("\"i\":", with: "\"b\":\"\(b)\",\"i\":")
+      #expect(
+        try feed.receive(answer(named), nowMs: 0).map(\.timetoken.value) == [150, 205],
+        "\(second)"
+      )
+    }
+  }
+
+  @Test("What one name has told, another that goes back does not tell again")
+  func overlapsSince() throws {
+    var feed = try listening(to: ["a.*", "c"])
+    _ = request(&feed)
+    _ = try feed.receive(batch(200, envelope("a.b", 150)), nowMs: 0)
+    feed.add(
+      SubscriptionInterest(channels: ["a.b"]),
+      from: FeedStart(Timetoken(50), isChosen: true)
+    )
+    _ = request(&feed)
+    let again = batch(210, envelope("a.b", 60), envelope("a.b", 150), envelope("a.b", 205))
+    #expect(try feed.receive(again, nowMs: 0).map(\.timetoken.value) == [60, 205])
+    // Until a host asks for that name itself again.
+    feed.add(SubscriptionInterest(channels: ["c"]), from: FeedStart(Timetoken(50), isChosen: true))
+    _ = request(&feed)
+    let old = batch(220, envelope("c", 150), envelope("a.b", 205), envelope("a.x", 160))
+    #expect(try feed.receive(old, nowMs: 0).map(\.timetoken.value) == [150])
+  }
+
+  @Test("More channels than PubNub's URLs hold are refused, and those that work go on")
+  func tooMany() throws {
+    var feed = try listening(to: ["live"])
+    func names(_ first: String) -> SubscriptionInterest {
+      SubscriptionInterest(
+        channels: (0..<30).map { first + String(repeating: "漢", count: 88) + "\($0)" }
+      )
+    }
+    _ = try feed.join(names("b"), since: nil)
+    feed.add(names("b"), from: FeedStart(Timetoken(100)))
+    _ = try feed.join(names("b"), since: nil)
+    let error = try #require(throws: TransferError.self) {
+      _ = try feed.join(names("c"), since: nil)
+    }
+    #expect(error.code == .invalidArgument && error.field == "/channels")
+    #expect(feed.interest.channels.count == 31)
+    #expect(try #require(request(&feed)).path.utf8.count < 32 << 10)
+    // Groups and filters count as well.
+    #expect(throws: TransferError.self) {
+      _ = try feed.join(.init(channels: [], groups: names("c").channels), since: nil)
+    }
+    let filter = String(repeating: "'", count: 3000)
+    #expect(throws: TransferError.self) {
+      _ = try feed.join(.init(channels: ["x"], filter: filter), since: nil)
+    }
+  }
+
   @Test("A filter holds for the whole connection")
   func filter() throws {
     var feed = try listening(to: ["a"])
