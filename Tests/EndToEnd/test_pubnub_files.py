@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -404,3 +405,43 @@ def test_a_key_per_request_is_kept_while_a_long_queue_waits(chat: Chat, emulator
     blobs = emulator.storage.blobs.values()
     assert len(blobs) == 120
     assert not any(b"hello" in blob.body for blob in blobs)
+
+
+def test_a_refusal_leaves_the_time_of_signatures_alone(chat: Chat, emulator: Emulator) -> None:
+    emulator.access.secret_key = "sec"
+    emulator.access.tokens = {}
+    ferry = chat(secretKey="sec")
+    sent = ferry.call("file/send", channel="ch", name="n", text="x")
+    gate = threading.Event()
+    emulator.faults.append(Fault("history", gate=gate))
+    call = ferry.start("channel/history", channel="ch")
+    emulator.wait("history")
+    error = ferry.error("file/publish", channel="ch", id=sent["id"], name="n", message="m" * 40000)
+    assert error.data["field"] == "/message"
+    gate.set()
+    [message] = ferry.result(call)["messages"]
+    with urllib.request.urlopen(message["file"]["url"]) as answer:
+        assert answer.read() == b"x"
+
+
+def test_a_page_of_long_messages_is_cut_and_not_asked_for_again(
+    chat: Chat, emulator: Emulator
+) -> None:
+    ferry = chat()
+    times = [str(emulator.publish("ch", {"n": n, "x": "y" * 15_000})) for n in range(30)]
+    seen: list[str] = []
+    start: dict[str, str] = {}
+    while True:
+        page = ferry.call("channel/history", channel="ch", limit=100, **start)
+        seen = [m["timetoken"] for m in page["messages"]] + seen
+        if "more" not in page:
+            break
+        assert len(page["messages"]) == 3
+        start = page["more"]
+    assert seen == times
+    assert len(emulator.requests("history")) == 10
+
+
+def test_names_with_slashes(chat: Chat) -> None:
+    ferry = chat()
+    assert inline(ferry, ferry.call("file/send", channel="ch", name="a/b.txt", text="x")) == b"x"

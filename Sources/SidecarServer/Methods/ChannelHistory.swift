@@ -46,22 +46,23 @@ struct ChannelHistory: AsyncMethod {
     let remote = params.remote ?? server.defaultRemote
     let settings = server.settings
     let cipherKey = try server.cipherKey(params.cipherKey, on: params.remote)
-    return try await fitting(params.limit, settings) { limit throws(TransferError) in
-      let page = try await server.engine.history(
-        of: params.channel,
-        limit: limit,
-        start: params.start,
-        end: params.end,
-        cipherKey: cipherKey,
-        remote: remote
-      )
-      return Outcome(
-        items: page.messages.map { MessageReply(message: $0, remote: remote).raw(settings) },
-        more: page.more
-      )
-    } items: {
-      // The newest of them are kept where not all fit.
-      $0.items.reversed()
+    let page = try await server.engine.history(
+      of: params.channel,
+      limit: params.limit,
+      start: params.start,
+      end: params.end,
+      cipherKey: cipherKey,
+      remote: remote
+    )
+    let items = page.messages.map { MessageReply(message: $0, remote: remote).raw(settings) }
+    // The newest of them are kept where not all fit. Those of one moment stay together, since the page
+    // before begins there.
+    let moments = page.messages.map(\.timetoken)
+    let cuts = moments.indices.dropFirst().filter { moments[$0 - 1] != moments[$0] }
+    let excess = items.count - count(items.reversed(), within: settings.pageBytes)
+    guard excess > 0, let cut = cuts.first(where: { $0 >= excess }) ?? cuts.last else {
+      return Outcome(items: items, more: page.more)
     }
+    return Outcome(items: Array(items[cut...]), more: moments[cut])
   }
 }

@@ -4,16 +4,23 @@ internal import TransferModel
 /// Asks for a page so small that its items fit one line.
 ///
 /// The remote's own `next` belongs to a whole page, so a page that is too long is asked for again
-/// with the number of items that fit.
+/// with the number of items that fit, until what comes does: others may be there by then.
 func fitting<Page>(
   _ limit: Int,
   _ settings: ServerSettings,
   page: (_ limit: Int) async throws(TransferError) -> Page,
   items: (Page) -> [RawJSON]
 ) async throws(TransferError) -> Page {
-  let first = try await page(limit)
-  let fit = count(items(first), within: settings.pageBytes)
-  return fit < items(first).count ? try await page(max(1, fit)) : first
+  var limit = limit
+  while true {
+    let page = try await page(limit)
+    let items = items(page)
+    let fit = max(1, count(items, within: settings.pageBytes))
+    if fit >= items.count { return page }
+    // Less each time, also of a remote that gives more than was asked for.
+    limit = min(fit, limit - 1)
+    guard limit > 0 else { return page }
+  }
 }
 
 /// How many of the items fit a number of bytes, with a comma behind each.
