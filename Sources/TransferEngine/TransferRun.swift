@@ -330,6 +330,9 @@ actor TransferRun {
       phase: .publish
     )
     failure.cause = .init(code: error.code, httpStatus: error.httpStatus)
+    failure.serverCode = error.serverCode
+    failure.serverMessage = error.serverMessage
+    failure.retryAfterMs = error.retryAfterMs
     failure.fileUploaded = true
     failure.fileID = file.id
     failure.fileName = file.name
