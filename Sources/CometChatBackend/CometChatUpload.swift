@@ -196,7 +196,8 @@ struct CometChatUpload: Backend {
   }
 
   private mutating func uploadAnswered(_ response: HTTPResponse, _ slot: UploadSlot) {
-    guard response.isSuccess else {
+    // S3 may fail after it has begun to answer.
+    guard response.isSuccess, StorageFault(response.body) == nil else {
       let error = remote.uploadError(response, deadlineMs: slot.deadlineMs).during(.upload)
       if error.code == .presignedURLExpired { return expired(error) }
       stage = .failed(error)

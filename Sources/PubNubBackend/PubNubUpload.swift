@@ -17,8 +17,9 @@ struct PubNubUpload: Backend {
   private var sha256: String?
   /// What is stored already, to be announced.
   private var stored: SharedFile?
-  /// What is stored and must not be announced.
-  private var spoilt: SharedFile?
+  /// What may be stored and is not to be announced: the file in each place that was given, the
+  /// present one last.
+  private var spoilt: [SharedFile] = []
   /// A moment before it was announced for the first time, by PubNub's clock, where that is known.
   private var since: Timetoken?
   /// Places that were asked for.
@@ -28,6 +29,8 @@ struct PubNubUpload: Backend {
   private enum Stage {
     case open, encrypt, slot
     case upload(UploadSlot)
+    /// Remove what earlier places may hold.
+    case tidy
     case verify
     case remember
     /// Find out whether an announcement whose answer was lost has come about.
@@ -71,6 +74,8 @@ struct PubNubUpload: Backend {
     case .upload(let slot):
       let type = cipher == nil ? send.contentType : "application/octet-stream"
       return .http(HTTPExchange(slot.request(size: storedSize, type: type), phase: .upload))
+    case .tidy:
+      return .http(HTTPExchange(deleteRequest(spoilt[0]), phase: .upload, tellsFailure: true))
     case .verify:
       return .content(.verifySource)
     case .remember:
@@ -128,10 +133,13 @@ struct PubNubUpload: Backend {
       storedSize = content.size
       stage = .slot
     case (.answered(_, let response), .slot): slotAnswered(response)
-    case (.answered(_, let response), .upload(let slot)): uploadAnswered(response, slot)
+    case (.answered(_, let response), .upload): uploadAnswered(response)
+    case (.answered, .tidy), (.failed, .tidy):
+      // What cannot be removed is left: a file that nobody was told of harms nobody.
+      spoilt.removeFirst()
+      tidy()
     case (.sourceVerified, .verify):
-      stored = spoilt
-      spoilt = nil
+      stored = spoilt.popLast()
       stage = .remember
     case (.remembered, .remember): stage = send.announces ? .publish : .done(nil)
     case (.answered(_, let response), .find(let moment, let page)):
@@ -149,7 +157,7 @@ struct PubNubUpload: Backend {
       // It may be of another minute when this goes on.
       stage = .slot
       slots = 0
-    case (.interrupted, .slot), (.interrupted, .find): break
+    case (.interrupted, .slot), (.interrupted, .tidy), (.interrupted, .find): break
     default: preconditionFailure("\(outcome.name) does not follow")
     }
   }
@@ -189,7 +197,17 @@ struct PubNubUpload: Backend {
           keeping: [.permissionDenied, .unauthenticated, .unsupported, .config, .rateLimited]
         )
       }
-      stage = .upload(try UploadSlot(response))
+      let slot = try UploadSlot(response)
+      spoilt.append(
+        SharedFile(
+          id: slot.id,
+          name: slot.name,
+          size: size,
+          contentType: send.contentType,
+          sha256: sha256
+        )
+      )
+      stage = .upload(slot)
       since = response.header("Date").flatMap(HTTPDate.milliseconds).map {
         Timetoken(($0 - Self.clockMarginMs) * 10_000)
       }
@@ -198,21 +216,20 @@ struct PubNubUpload: Backend {
     }
   }
 
-  private mutating func uploadAnswered(_ response: HTTPResponse, _ slot: UploadSlot) {
-    guard response.isSuccess else {
+  private mutating func uploadAnswered(_ response: HTTPResponse) {
+    // S3 may fail after it has begun to answer.
+    guard response.isSuccess, StorageFault(response.body) == nil else {
+      if (400..<500).contains(response.status) { spoilt.removeLast() }
       let error = uploadError(response)
       let isExpired = error.code == .presignedURLExpired && slots < Self.maxSlots
       stage = isExpired ? .slot : .failed(error.during(.upload))
       return
     }
-    spoilt = SharedFile(
-      id: slot.id,
-      name: slot.name,
-      size: size,
-      contentType: send.contentType,
-      sha256: sha256
-    )
-    stage = .verify
+    tidy()
+  }
+
+  private mutating func tidy() {
+    stage = spoilt.count > 1 ? .tidy : .verify
   }
 
   private func uploadError(_ response: HTTPResponse) -> TransferError {
@@ -270,7 +287,7 @@ struct PubNubUpload: Backend {
 
   var settled: Int64 {
     switch stage {
-    case .open, .encrypt, .slot, .upload: 0
+    case .open, .encrypt, .slot, .upload, .tidy: 0
     case .verify, .remember, .find, .publish, .done, .failed: stored == nil ? 0 : storedSize
     }
   }
@@ -280,14 +297,16 @@ struct PubNubUpload: Backend {
   }
 
   var cleanUp: [HTTPRequest] {
-    guard let spoilt else { return [] }
-    return [remote.deleteRequest(channel: send.channel, id: spoilt.id, name: spoilt.name)]
+    spoilt.map(deleteRequest)
+  }
+
+  private func deleteRequest(_ file: SharedFile) -> HTTPRequest {
+    remote.deleteRequest(channel: send.channel, id: file.id, name: file.name)
   }
 
   mutating func restart() {
     slots = 0
     attempts = PublishAttempts(limit: remote.settings.publishRetryLimit)
-    spoilt = nil
     // A failed announcement may have come about after all.
     stage = stored == nil ? .open : announced
   }
@@ -298,18 +317,32 @@ struct PubNubUpload: Backend {
   }
 }
 
-/// What outlives the process: the file that is stored and not announced.
+/// What outlives the process: the file that is stored and not announced, or those that may be and
+/// will not be.
 extension PubNubUpload {
   var checkpoint: [UInt8]? {
-    guard let stored else { return nil }
+    guard stored != nil || !spoilt.isEmpty else { return nil }
     var writer = JSONWriter()
     writer.beginObject()
-    writer.field("id", stored.id)
-    writer.field("name", stored.name)
-    writer.field("size", stored.size)
-    writer.field("storedSize", storedSize)
-    writer.field("sha256", stored.sha256)
-    writer.field("since", since?.description)
+    if let stored {
+      writer.field("id", stored.id)
+      writer.field("name", stored.name)
+      writer.field("size", stored.size)
+      writer.field("storedSize", storedSize)
+      writer.field("sha256", stored.sha256)
+      writer.field("since", since?.description)
+    }
+    if !spoilt.isEmpty {
+      writer.key("spoilt")
+      writer.beginArray()
+      for file in spoilt {
+        writer.beginObject()
+        writer.field("id", file.id)
+        writer.field("name", file.name)
+        writer.endObject()
+      }
+      writer.endArray()
+    }
     writer.endObject()
     return writer.take()
   }
@@ -317,6 +350,13 @@ extension PubNubUpload {
   mutating func recover(_ checkpoint: [UInt8]?) {
     guard let checkpoint, let node = try? JSONNode(parsing: checkpoint) else { return }
     let members = Members(node)
+    members["spoilt"]?.forEachElement { element in
+      let file = Members(element)
+      if let id = file.string("id"), let name = file.string("name") {
+        spoilt.append(SharedFile(id: id, name: name))
+      }
+      return true
+    }
     guard let id = members.string("id"), let name = members.string("name") else { return }
     stored = SharedFile(
       id: id,

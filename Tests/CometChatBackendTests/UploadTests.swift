@@ -202,6 +202,18 @@ struct UploadTests {
     #expect(upload.next() == .content(.openSource))
   }
 
+  @Test("A failure of the storage may come after its answer has begun")
+  func lateFailure() throws {
+    var upload = try begun(try remote())
+    _ = upload.next()
+    upload.receive(.answered(id: 0, answer(#"{"data":{"t":\#(place())}}"#)))
+    _ = upload.next()
+    let fault = "<Error><Code>InternalError</Code><Message>sorry</Message></Error>"
+    upload.receive(.answered(id: 0, answer(fault)))
+    #expect(upload.next().error?.code == .s3UploadFailed)
+    #expect(upload.unannounced == nil)
+  }
+
   @Test("A refusal without words is an expiry once the deadline has passed")
   func silentExpiry() throws {
     var upload = try begun(remote())

@@ -389,3 +389,52 @@ def test_nobody_there(chat: Chat, emulator: Emulator) -> None:
     error = ferry.error("file/send", channel="ch", name="n", text="x")
     assert error.code == "ERR_NETWORK" and error.data["retryable"]
     assert error.data["fileUploaded"] is False
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"drop": "after"},
+        {"status": 200, "body": "<Error><Code>InternalError</Code><Message>m</Message></Error>"},
+    ],
+)
+def test_a_form_that_came_to_nothing_known(chat: Chat, emulator: Emulator, fault: dict) -> None:
+    emulator.faults.append(Fault("upload", **fault))
+    ferry = chat()
+    error = ferry.error("file/send", channel="ch", name="n", text="x", transferId="t")
+    assert error.data["fileUploaded"] is False and error.data["retryable"]
+    assert announced(emulator) == []
+    ferry.event("failure", transferId="t")
+    ferry.call("transfer/retry", transferId="t")
+    done = ferry.event("uploaded", transferId="t")
+    assert announced(emulator) == [done["file"]["id"]]
+    [file] = ferry.call("file/list", channel="ch")["files"]
+    assert file["id"] == done["file"]["id"]
+
+
+def test_a_form_that_was_killed_leaves_one_file(chat: Chat, emulator: Emulator) -> None:
+    gate = threading.Event()
+    emulator.faults.append(Fault("upload", drop="after", gate=gate))
+    ferry = chat()
+    (ferry.work / "a").write_bytes(b"x")
+    ferry.call("file/send", channel="ch", path="a", transferId="t", detach=True)
+    emulator.wait("upload")
+    # Taken in once it is written down, as all that was to be written before.
+    ferry.call("file/send", channel="other", name="n", text="y", detach=True)
+    ferry.kill()
+    gate.set()
+    later = chat()
+    later.call("transfer/resume", transferId="t")
+    done = later.event("uploaded", transferId="t")
+    [file] = later.call("file/list", channel="ch")["files"]
+    assert file["id"] == done["file"]["id"]
+
+
+def test_what_the_service_says_of_an_announcement_is_told(chat: Chat, emulator: Emulator) -> None:
+    body = {"message": "slow", "error": True, "service": "Balancer", "status": 429}
+    headers = {"Retry-After": "1"}
+    emulator.faults.append(Fault("publish", status=429, body=body, headers=headers))
+    error = chat(publishRetryLimit=1).error("file/send", channel="ch", name="n", text="x")
+    assert error.code == "ERR_PUBLISH_FAILED"
+    assert error.data["serverCode"] == "Balancer" and error.data["serverMessage"] == "slow"
+    assert error.data["retryAfterMs"] == 1000

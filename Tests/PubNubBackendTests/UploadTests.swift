@@ -45,7 +45,6 @@ struct UploadTests {
     var upload = try begun()
     #expect(upload.settled == 0)
     #expect(upload.unannounced == nil)
-    #expect(upload.checkpoint == nil)
     let form = try #require(upload.next().request)
     #expect(form.origin == "https://store.example.com")
     #expect(form.path == "/")
