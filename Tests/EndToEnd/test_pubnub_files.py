@@ -424,11 +424,16 @@ def test_a_refusal_leaves_the_time_of_signatures_alone(chat: Chat, emulator: Emu
         assert answer.read() == b"x"
 
 
-def test_a_page_of_long_messages_is_cut_and_not_asked_for_again(
-    chat: Chat, emulator: Emulator
+@pytest.mark.parametrize(("of_a_moment", "to_a_page"), [(1, 3), (2, 2)])
+def test_a_page_of_long_messages_is_cut_between_moments_and_not_asked_for_again(
+    chat: Chat, emulator: Emulator, of_a_moment: int, to_a_page: int
 ) -> None:
     ferry = chat()
-    times = [str(emulator.publish("ch", {"n": n, "x": "y" * 15_000})) for n in range(30)]
+    for n in range(30):
+        emulator.publish("ch", {"n": n, "x": "y" * 15_000})
+    for n, message in enumerate(emulator.channels.messages):
+        message.tt = emulator.channels.messages[n - n % of_a_moment].tt
+    times = [str(message.tt) for message in emulator.channels.messages]
     seen: list[str] = []
     start: dict[str, str] = {}
     while True:
@@ -436,10 +441,10 @@ def test_a_page_of_long_messages_is_cut_and_not_asked_for_again(
         seen = [m["timetoken"] for m in page["messages"]] + seen
         if "more" not in page:
             break
-        assert len(page["messages"]) == 3
+        assert len(page["messages"]) == to_a_page
         start = page["more"]
     assert seen == times
-    assert len(emulator.requests("history")) == 10
+    assert len(emulator.requests("history")) == 30 // to_a_page
 
 
 def test_names_with_slashes(chat: Chat) -> None:
