@@ -438,3 +438,14 @@ def test_what_the_service_says_of_an_announcement_is_told(chat: Chat, emulator: 
     assert error.code == "ERR_PUBLISH_FAILED"
     assert error.data["serverCode"] == "Balancer" and error.data["serverMessage"] == "slow"
     assert error.data["retryAfterMs"] == 1000
+
+
+def test_a_form_whose_transfer_is_given_up_leaves_nothing(chat: Chat, emulator: Emulator) -> None:
+    emulator.faults.append(Fault("upload", drop="after"))
+    ferry = chat()
+    ferry.error("file/send", channel="ch", name="n", text="x", transferId="t")
+    ferry.event("failure", transferId="t")
+    assert len(emulator.storage.blobs) == 1
+    ferry.call("transfer/forget", transferId="t")
+    emulator.wait("delete")
+    assert ferry.call("file/list", channel="ch")["files"] == []
