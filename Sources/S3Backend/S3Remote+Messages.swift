@@ -1,4 +1,5 @@
 package import Backends
+import Configuration
 package import TransferModel
 
 /// The messages of channels: an object each, read back by listing.
@@ -110,7 +111,24 @@ extension S3Remote {
     return try presigned(key, seconds: Self.fileURLLife, nowMs: nowMs).url
   }
 
-  /// Writes a message; written twice it is the same one.
+  /// How old a message may be when it is sent, in milliseconds: a quarter of the settle window.
+  ///
+  /// Listeners look no further back than that window. Half of it is for the server's answer, and the
+  /// rest for clocks that differ.
+  var freshMs: Int64 { min(30_000, settings.settleWindowMs / 4) }
+
+  /// What a message is refused with that was not sent while it was fresh; it may have been written.
+  static let tooLate: TransferError = {
+    var error = TransferError(
+      .server,
+      "The message was not taken in time, and subscribers would not look so far back for it; see in "
+        + "channel/history whether it is there, and send it again."
+    )
+    error.mayHaveArrived = true
+    return error
+  }()
+
+  /// Writes a message while it is fresh; written twice it is the same one.
   func put(
     _ key: MessageKey,
     _ body: [UInt8],
@@ -123,6 +141,8 @@ extension S3Remote {
       body: [.bytes(body)]
     )
     request.checksum = checksum
+    request.latestMs = key.timetoken.value / 10_000 + freshMs
+    request.answerTimeout = .milliseconds(2 * freshMs)
     return request
   }
 

@@ -102,6 +102,7 @@ package final class S3Remote: HTTPRemote {
     _ request: HTTPRequest,
     nowMs: Int64
   ) throws(TransferError) -> HTTPRequest {
+    if let latest = request.latestMs, nowMs + clockOffset > latest { throw Self.tooLate }
     let signing = try signing(nowMs)
     var signed = request
     signed.origin = signing.origin
@@ -252,14 +253,16 @@ extension S3Remote {
     }
   }
 
-  /// Takes from an answer that is no error what time it is; a download's date is of its beginning.
+  /// Takes from an answer that is no failure what time it is, which that nothing is there is none of;
+  /// a download's date is of its beginning.
   private func learnTime(
     from response: HTTPResponse,
     to request: HTTPRequest,
     nowMs: Int64
   ) {
     state.withLock { $0.nowMs = nowMs }
-    guard response.isSuccess, request.method != .get || request.lane == .call,
+    guard response.isSuccess || response.status == 404,
+      request.method != .get || request.lane == .call,
       let date = date(of: response)
     else { return }
     state.withLock { state in

@@ -1,4 +1,5 @@
 import Backends
+import Configuration
 import Crypto
 import JSON
 import TransferModel
@@ -21,6 +22,10 @@ struct S3Send: Backend {
   private var stored: SharedFile?
   /// What announces it.
   private var message: MessageKey?
+  /// How often the message was not sent while it was fresh.
+  private var delays = 0
+  /// Whether nobody may look whether the message is there.
+  private var isBlind = false
 
   private enum Stage: Sendable, Equatable {
     /// Keep what the file is called.
@@ -34,9 +39,6 @@ struct S3Send: Backend {
     case done(TransferResult)
     case failed(TransferError)
   }
-
-  /// What is older than this is announced under a new name, or subscribers would not look for it.
-  private static let freshMs: Int64 = 30_000
 
   /// Begins with nothing asked.
   /// - Throws: what ferry knows that the server would refuse.
@@ -102,8 +104,10 @@ struct S3Send: Backend {
       switch stage {
       case .name, .rememberMessage: return .content(.remember)
       case .store: return try nextOfUpload()
-      case .publish: return ask(try publication())
-      case .find: return ask(remote.request(.head, try messageKey()))
+      case .publish:
+        return .http(HTTPExchange(try publication(), phase: .publish, tellsFailure: true))
+      case .find:
+        return .http(HTTPExchange(remote.request(.head, try messageKey()), phase: .publish))
       case .done(let result): return .done(result)
       case .failed(let error): return .fail(error)
       }
@@ -132,10 +136,6 @@ struct S3Send: Backend {
     return step
   }
 
-  private func ask(_ request: HTTPRequest) -> BackendStep {
-    .http(HTTPExchange(request, phase: .publish))
-  }
-
   private func messageKey() throws(TransferError) -> String {
     guard let message else { preconditionFailure("a message without a name") }
     return try remote.key(of: message, channel: send.channel)
@@ -144,7 +144,10 @@ struct S3Send: Backend {
   private func publication() throws(TransferError) -> HTTPRequest {
     guard let message, let stored else { preconditionFailure("announced before it was stored") }
     let body = try MessageBody.encode(send.announcement, stored)
-    return try remote.put(message, body, channel: send.channel)
+    var request = try remote.put(message, body, channel: send.channel)
+    // Under a new name it could be there twice.
+    if isBlind { request.latestMs = nil }
+    return request
   }
 
   mutating func receive(_ outcome: StepOutcome) {
@@ -160,6 +163,14 @@ struct S3Send: Backend {
       } else {
         finish()
       }
+    case (.publish, .failed(_, let error)):
+      // As often as a request is sent again; a pause alone makes it late once.
+      guard error == S3Remote.tooLate, delays < max(1, remote.settings.http.retries) else {
+        stage = .failed(error.during(.publish))
+        return
+      }
+      delays += 1
+      stage = .find
     case (.find, .answered(_, let response)): found(response)
     case (.publish, .interrupted): stage = .find
     case (.find, .interrupted): break
@@ -171,11 +182,13 @@ struct S3Send: Backend {
     guard let fault = S3Fault(response) else { return finish() }
     guard fault.isNotFound, let message else {
       // Who may not look writes it again, which changes nothing where it is there.
+      isBlind = true
       return stage = .publish
     }
     let age = remote.serverNowMs - message.timetoken.value / 10_000
-    if age > Self.freshMs { self.message = remote.messageKey(for: send.announcement) }
-    stage = age > Self.freshMs ? .rememberMessage : .publish
+    // Subscribers would not look for what is older.
+    if age > remote.freshMs { self.message = remote.messageKey(for: send.announcement) }
+    stage = age > remote.freshMs ? .rememberMessage : .publish
   }
 
   private mutating func finish() {
@@ -194,6 +207,8 @@ struct S3Send: Backend {
 
   mutating func restart() {
     if case .done = stage { return }
+    delays = 0
+    isBlind = false
     if stored == nil {
       upload.restart()
       stage = .name

@@ -28,6 +28,11 @@ package struct HTTPRequest: Sendable, Equatable {
   /// Whether sending it twice is as good as once, so that a lost answer may be answered by asking
   /// again.
   package var isRepeatable: Bool
+  /// The last moment at which it may be sent, in milliseconds since 1970 by the remote's clock; nil
+  /// for any.
+  ///
+  /// A remote that sets it refuses to authorize the request later.
+  package var latestMs: Int64?
 
   /// A request without body that is answered in memory.
   package init(

@@ -224,8 +224,8 @@ def emulator() -> Iterator[S3Server]:
         assert running.violations == []
 
 
-def serve(spawn: Spawn, server: S3Server, **more: Any) -> Sidecar:
-    sidecar = spawn()
+def serve(spawn: Spawn, server: S3Server, home: Path | None = None, **more: Any) -> Sidecar:
+    sidecar = spawn(home=home) if home else spawn()
     remote = {
         "kind": "s3", "endpoint": server.endpoint, "bucket": server.bucket_name,
         "accessKeyId": "KEY", "secretAccessKey": "SECRET", "checksum": "md5", "provider": "aws",
@@ -239,19 +239,21 @@ def keys(server: S3Server, folder: str) -> list[str]:
     return [key for key in server.bucket.objects if f"/{folder}/" in key]
 
 
-def killed(spawn: Spawn, server: S3Server, **fault: Any) -> Sidecar:
+def killed(
+    spawn: Spawn, server: S3Server, remote: dict[str, Any] | None = None, **fault: Any
+) -> Sidecar:
     """A send whose process is killed while the server keeps an answer; then the next process."""
     asked = threading.Event()
     hold = threading.Event()
     server.fault(before=asked.set, gate=hold, **fault)
-    first = serve(spawn, server)
+    first = serve(spawn, server, **(remote or {}))
     first.call(
         "file/send", channel="c", name="n", text="hello", message="m", transferId="t", detach=True
     )
     assert asked.wait(30)
     first.kill()
     hold.set()
-    later = serve(spawn, server)
+    later = serve(spawn, server, **(remote or {}))
     assert later.call("transfer/get", transferId="t")["state"] == "interrupted"
     return later
 
@@ -289,6 +291,39 @@ def test_a_refused_announcement_can_be_made_later(spawn: Spawn, emulator: S3Serv
     done = ferry.event("uploaded", transferId="t")["file"]
     assert done["id"] == error.data["id"]
     assert len(keys(emulator, "files")) == len(keys(emulator, "messages")) == 1
+
+
+def test_what_is_resumed_late_is_heard(spawn: Spawn, emulator: S3Server, tmp_path: Path) -> None:
+    window = {"settleWindow": "10s"}
+    ear = serve(spawn, emulator, home=tmp_path / "ear", **window)
+    ear.call("channel/subscribe", channels=["c"])
+    later = killed(spawn, emulator, window, method="PUT", key="/messages/", drop_before=True)
+    # Both look at the server's clock, which goes on.
+    emulator.clock_offset = 20.0
+    emulator.wait_for(len(emulator.lines("GET")) + 2, "GET")
+    later.call("transfer/resume", transferId="t")
+    done = later.event("uploaded", transferId="t")["file"]
+    assert ear.event("message")["timetoken"] == done["timetoken"]
+    assert history(later, "c") == ["m"]
+    first, second = (line for line in emulator.lines("PUT") if "/messages/" in line)
+    assert first != second
+
+
+def test_what_a_busy_server_takes_late_is_heard_once(spawn: Spawn, emulator: S3Server) -> None:
+    ferry = serve(spawn, emulator, settleWindow="10s")
+    ferry.call("channel/subscribe", channels=["c"])
+    # Longer than a message is fresh; the second one is taken all the same.
+    pause = {"Retry-After": "3"}
+    emulator.fault(method="PUT", key="/messages/", status=503, code="SlowDown", headers=pause)
+    emulator.fault(method="PUT", key="/messages/", status_shown=503, replace=pause)
+    first = ferry.call("file/send", channel="c", name="n", text="x", message="m")
+    assert ferry.event("message")["timetoken"] == first["timetoken"]
+    asked = [line for line in emulator.lines("PUT") if "/messages/" in line]
+    assert len(asked) == 2 and asked[0] != asked[1]
+    assert [line for line in emulator.lines("HEAD") if "/messages/" in line] == [
+        asked[0].replace("PUT", "HEAD"), asked[1].replace("PUT", "HEAD"),
+    ]  # fmt: skip
+    assert history(ferry, "c") == ["m"]
 
 
 def test_a_listener_goes_on_after_failures_without_gap(spawn: Spawn, emulator: S3Server) -> None:

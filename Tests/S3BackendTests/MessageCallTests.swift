@@ -223,6 +223,13 @@ struct MessageCallTests {
     #expect(!key.isStored)
     let second = try run(call, [answer(200, objectHeaders(size: 5)), answer(200)])
     #expect(second.value > timetoken)
+    // Not tried again once nobody would hear of it.
+    _ = try remote.authorize(requests[1], nowMs: now + 30_000)
+    let late = #expect(throws: TransferError.self) {
+      try remote.authorize(requests[1], nowMs: now + 31_000)
+    }
+    #expect(late?.code == .server)
+    #expect(late?.leavesDoubt == true)
     let error = #expect(throws: TransferError.self) { try run(call, [answer(404)]) }
     #expect(error?.code == .notFound)
   }

@@ -354,11 +354,11 @@ struct S3RemoteTests {
   }
 
   @Test(
-    "The time is learned from successes within a day, and a wrong one is not kept",
+    "The time is learned from answers within a day, not from failures, and a wrong one is not kept",
     arguments: [
       (200, "Sun, 30 Aug 2015 13:36:00 GMT", 3_600_500), (200, "Sun, 30 Aug 2015 12:36:01 GMT", 0),
       (200, "Sun, 30 Aug 2999 12:36:00 GMT", 0), (200, "Fri, 28 Aug 2015 12:36:00 GMT", 0),
-      (502, "Sun, 30 Aug 2015 13:36:00 GMT", 0), (404, "Sun, 30 Aug 2015 13:36:00 GMT", 0),
+      (502, "Sun, 30 Aug 2015 13:36:00 GMT", 0), (404, "Sun, 30 Aug 2015 13:36:00 GMT", 3_600_500),
     ] as [(Int, String, Int64)]
   )
   func time(_ status: Int, _ date: String, _ offset: Int64) {

@@ -130,6 +130,100 @@ struct S3SendTests {
     #expect(try publication(&fifth).path == put.path)
   }
 
+  @Test(
+    "A message is sent while it is fresh, a quarter of the settle window, else under a new name",
+    arguments: [(10, 2500), (120, 30_000), (3600, 30_000)] as [(Int64, Int64)]
+  )
+  func late(_ windowSeconds: Int64, _ freshMs: Int64) throws {
+    let remote = makeRemote { $0.settleWindowMs = windowSeconds * 1000 }
+    var talk = try conversation(remote)
+    try store(&talk)
+    let first = try late(&talk, remote, now + freshMs)
+    #expect(first.answerTimeout == .milliseconds(2 * freshMs))
+    // It may have been written by an attempt before.
+    var written = talk
+    try written.ask("HEAD \(first.path)", answer(200))
+    _ = try written.result()
+    _ = remote.judge(answer(404), to: remote.probe, nowMs: now + freshMs + 1)
+    try talk.ask("HEAD \(first.path)", answer(404))
+    let kept = talk.backend.checkpoint
+    talk.perform(.remember, .remembered)
+    #expect(talk.backend.checkpoint == kept)
+    #expect(try publication(&talk).path != first.path)
+    _ = try talk.result()
+  }
+
+  /// The next step has to be a message that is authorized at that moment for the last time.
+  private func late(
+    _ talk: inout Conversation,
+    _ remote: S3Remote,
+    _ nowMs: Int64
+  ) throws -> HTTPRequest {
+    guard case .http(let exchange) = talk.backend.next() else {
+      throw TransferError(.unknown, "no exchange")
+    }
+    _ = try remote.authorize(exchange.request, nowMs: nowMs)
+    let error = #expect(throws: TransferError.self) {
+      try remote.authorize(exchange.request, nowMs: nowMs + 1)
+    }
+    talk.backend.receive(.failed(id: exchange.id, try #require(error)))
+    return exchange.request
+  }
+
+  @Test("A message that is late again and again is given up, and looked for when it is tried again")
+  func alwaysLate() throws {
+    let remote = makeRemote()
+    var talk = try conversation(remote)
+    try store(&talk)
+    for attempt in 1...4 {
+      let nowMs = now + Int64(attempt) * 31_000
+      let request = try late(&talk, remote, nowMs - 1000)
+      _ = remote.judge(answer(404), to: remote.probe, nowMs: nowMs)
+      try talk.ask("HEAD \(request.path)", answer(404))
+      talk.perform(.remember, .remembered)
+    }
+    let last = try late(&talk, remote, now + 5 * 31_000 - 1000)
+    let error = try talk.failure()
+    #expect(error.code == .server)
+    #expect(error.phase == .publish)
+    talk.backend.restart()
+    try talk.ask("HEAD \(last.path)", answer(200))
+    _ = try talk.result()
+  }
+
+  @Test("Who may not look writes a message of the same name, however late")
+  func blind() throws {
+    let remote = makeRemote()
+    var talk = try conversation(remote)
+    try store(&talk)
+    let request = try late(&talk, remote, now + 30_000)
+    try talk.ask("HEAD \(request.path)", answer(403))
+    let again = try publication(&talk)
+    #expect(again.path == request.path)
+    _ = try remote.authorize(again, nowMs: now + 3_600_000)
+  }
+
+  @Test("How old a message is, is known by the server's clock, also where it is not there")
+  func clocks() throws {
+    var first = try conversation()
+    try store(&first)
+    let put = try publication(&first)
+    let kept = try #require(first.backend.checkpoint)
+    let remote = makeRemote()
+    var later = try conversation(remote, checkpoint: kept)
+    // This machine's clock is an hour behind.
+    _ = remote.judge(
+      answer(404, ["Date": "Sun, 30 Aug 2015 12:37:00 GMT"]),
+      to: remote.request(.head, "k"),
+      nowMs: now - 3_600_000
+    )
+    try later.ask("HEAD \(put.path)", answer(404))
+    later.perform(.remember, .remembered)
+    let name = try #require(publication(&later).path.split(separator: "/").last)
+    let age = try #require(MessageKey(String(name))).timetoken.value / 10_000 - now - 60_000
+    #expect((0...1000).contains(age))
+  }
+
   @Test("A pause while it is announced is followed by a look, a refusal by another attempt")
   func pausedAndRefused() throws {
     var talk = try conversation()
