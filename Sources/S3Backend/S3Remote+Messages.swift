@@ -4,9 +4,9 @@ package import TransferModel
 
 /// The messages of channels: an object each, read back by listing.
 extension S3Remote {
-  /// Lists that one question for a page of history costs at most, however many messages are expired.
+  /// Lists after which a page of history ends with what it has.
   private static let mostLists = 10
-  /// Lists of names that are no messages at all, after which it is given up.
+  /// Lists after which it ends with nothing, or is given up where the names are no messages at all.
   private static let mostIdleLists = 100
   /// What a page of history holds at most, unless one message alone has more.
   private static let pageBytes: Int64 = 16 << 20
@@ -223,7 +223,8 @@ extension S3Remote {
     let request = try listMessages(
       channel: wanted.channel,
       behind: wanted.start.value < .max ? MessageKey.mark(behind: wanted.start) : nil,
-      limit: lists < Self.mostLists ? wanted.limit - keys.count + 1 : 1000,
+      // Where much is not kept, it takes ever more names to find what is.
+      limit: (wanted.limit - keys.count + 1) << min(lists, 10),
       next: next
     )
     return .ask(request) { response throws(TransferError) in
@@ -244,7 +245,8 @@ extension S3Remote {
         keys.append(key)
       }
       guard let next = page.next else { return try self.read(keys, wanted.channel, more: nil) }
-      if lists + 1 >= Self.mostLists, let last = found.last {
+      let most = keys.isEmpty ? Self.mostIdleLists : Self.mostLists
+      if lists + 1 >= most, let last = found.last {
         return try self.read(keys, wanted.channel, more: last.key.timetoken)
       }
       guard lists + 1 < Self.mostIdleLists else {

@@ -92,7 +92,7 @@ struct MessageCallTests {
     let mark = MessageKey.mark(behind: moment(3))
     let start = "start-after=channels%2Fc%2Fmessages%2F\(mark)"
     #expect(requests[0].line == "GET /b?\(Self.query)10&\(Self.folder)&\(start)")
-    #expect(requests[1].line == "GET /b?continuation-token=t&\(Self.query)9&\(Self.folder)")
+    #expect(requests[1].line == "GET /b?continuation-token=t&\(Self.query)18&\(Self.folder)")
   }
 
   @Test("Messages of one moment are of one page, by id")
@@ -114,7 +114,7 @@ struct MessageCallTests {
     #expect(result.more == moment(2))
   }
 
-  @Test("Where nearly all is expired, a page ends after ten lists, and says where to go on")
+  @Test("What is not kept is passed over by ever longer lists, until there is something or the end")
   func expired() throws {
     let call = try timelyRemote().history(
       channel: "c",
@@ -123,13 +123,27 @@ struct MessageCallTests {
       end: nil,
       cipherKey: nil
     )
-    let pages = (0..<10).map { page([name(-Int64($0), "a", "-x1")], next: "t") }
-    let (result, _) = try run(call, pages)
-    #expect(result.messages.isEmpty)
-    #expect(result.more == moment(-9))
+    let passed = (0..<12).map { page([name(-Int64($0), "a", "-x1")], next: "t") }
+    let (result, requests) = try run(call, passed + [page([name(-12), name(-13)]), stored("12")])
+    #expect(result.messages.texts == ["\"12\""])
+    #expect(result.more == moment(-12))
+    let sizes = requests.compactMap { request in
+      request.query.split(separator: "&").first { $0.hasPrefix("max-keys=") }?.dropFirst(9)
+    }
+    let growing = ["2", "4", "8", "16", "32", "64", "128", "256", "512"]
+    #expect(sizes.map { String($0) } == growing + Array(repeating: "1000", count: 4))
+    let (end, _) = try run(call, passed + [page([])])
+    #expect(end == HistoryPage(messages: [], more: nil))
+    // Not for ever, but where it goes on is told; nor once there is something.
+    let many = (0..<100).map { page([name(-Int64($0), "a", "-x1")], next: "t") }
+    #expect(try run(call, many).value == HistoryPage(messages: [], more: moment(-99)))
+    let some = [page([name(1)], next: "t")] + passed.prefix(9) + [stored("1")]
+    let (early, _) = try run(call, some)
+    #expect(early.messages.texts == ["\"1\""])
+    #expect(early.more == moment(-8))
   }
 
-  @Test("Lists without end of what is no message are given up; one that has messages ends the page")
+  @Test("Lists without end of what is no message are given up")
   func endless() throws {
     let call = try timelyRemote().history(
       channel: "c",
@@ -139,9 +153,6 @@ struct MessageCallTests {
       cipherKey: nil
     )
     let junk = page(["junk"], next: "t")
-    let late = page([name(-5, "a", "-x1")], next: "t")
-    let (result, _) = try run(call, Array(repeating: junk, count: 12) + [late])
-    #expect(result.more == moment(-5))
     let error = #expect(throws: TransferError.self) {
       try run(call, Array(repeating: junk, count: 100))
     }
