@@ -95,6 +95,17 @@ enum S3Answer {
     return id
   }
 
+  /// The uploads to a key that ListMultipartUploads tells of; not every server heeds what was asked.
+  static func uploadIDs(of key: String, _ bytes: [UInt8]) -> [String] {
+    guard let root = XMLNode.parse(bytes), root.name == "ListMultipartUploadsResult" else {
+      return []
+    }
+    return root.all("Upload").compactMap { upload in
+      guard let name = upload.text("Key"), name.utf8.elementsEqual(key.utf8) else { return nil }
+      return upload.text("UploadId")
+    }
+  }
+
   /// The ETag of a completed upload; nil for anything else, which a status of 200 does not exclude.
   static func completedETag(_ bytes: [UInt8]) -> String? {
     guard let root = XMLNode.parse(bytes), root.name == "CompleteMultipartUploadResult",

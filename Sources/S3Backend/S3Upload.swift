@@ -23,6 +23,8 @@ struct S3Upload: Backend {
   private var losses = 0
   /// Whether the parts are those an earlier process knew, which the server may know differently.
   private var isRecovered = false
+  /// How many uploads may have been begun; of more than one the others are known to nobody.
+  private var begun = 0
 
   private static let mostLosses = 2
 
@@ -38,6 +40,9 @@ struct S3Upload: Backend {
     case verifyToPut
     case verify(ObjectMetadata)
     case create
+    /// Look for uploads that were begun and are known to nobody, and remove them.
+    case findStrays
+    case removeStrays([String])
     /// Ask which parts the server has, from a part number on.
     case list(after: Int)
     case send
@@ -101,7 +106,12 @@ struct S3Upload: Backend {
       case .rememberToPut, .rememberParts: return .content(.remember)
       case .put: return ask(try requests.put(content), .upload)
       case .verifyToPut, .verify: return .content(.verifySource)
-      case .create: return ask(try requests.create(), .prepare, outlivesStop: true)
+      case .create:
+        begun += 1
+        return ask(try requests.create(), .prepare, outlivesStop: true)
+      case .findStrays: return ask(try requests.listUploads(), .prepare, tellsFailure: true)
+      case .removeStrays(let ids):
+        return ask(try requests.abort(ids[0]), .prepare, tellsFailure: true)
       case .list(let number): return ask(try requests.list(multipart, after: number), .prepare)
       case .send: return try sendNext()
       case .complete: return ask(try requests.complete(multipart), .finish)
@@ -120,11 +130,14 @@ struct S3Upload: Backend {
     do throws(TransferError) {
       switch outcome {
       case .sourceOpened(let content): try begin(content)
-      case .remembered: step = step == .rememberToPut ? .put : .send
+      case .remembered: step = step == .rememberToPut ? .put : readyToSend
       case .answered(let id, let response):
         // Answers to what was given up since are for nobody.
         guard let part = exchanges.removeValue(forKey: id) else { return }
         if let part { try take(response, ofPart: part) } else { try take(response) }
+      case .failed(let id, _):
+        exchanges.removeValue(forKey: id)
+        takeStrays([])
       case .interrupted(let id):
         if case .some(.some(let part)) = exchanges.removeValue(forKey: id) {
           multipart?.giveBack(part)
@@ -134,7 +147,7 @@ struct S3Upload: Backend {
       case .sourceVerified:
         if case .verify(let metadata) = step { finish(metadata) } else { step = .put }
       case .recovered, .staged, .filled, .objectPublished, .filePublished, .announced, .opened,
-        .delivered, .targetOpened, .written, .targetFinished, .failed:
+        .delivered, .targetOpened, .written, .targetFinished:
         preconditionFailure("\(outcome.name) is of no upload over HTTP")
       }
     } catch {
@@ -154,6 +167,8 @@ struct S3Upload: Backend {
   }
 
   mutating func recover(_ checkpoint: [UInt8]?) {
+    // It may have been killed before it heard of one.
+    begun = 2
     guard let checkpoint = checkpoint.flatMap({ UploadCheckpoint($0) }) else { return }
     token = checkpoint.token
     multipart = checkpoint.multipart
@@ -172,12 +187,14 @@ extension S3Upload {
 
   /// What removes the parts that the server has; nil where there are none, or not any more.
   private var abortion: HTTPRequest? {
-    multipart.flatMap { try? requests.abort($0) }
+    multipart.flatMap { try? requests.abort($0.uploadID) }
   }
 
   private var phase: TransferError.Phase {
     switch step {
-    case .open, .identify, .rememberToPut, .rememberParts, .create, .list, .abort: .prepare
+    case .open, .identify, .rememberToPut, .rememberParts, .create, .findStrays, .removeStrays,
+      .list, .abort:
+      .prepare
     case .put, .verifyToPut, .verify, .send: .upload
     case .complete, .settle, .done, .failed: .finish
     }
@@ -251,12 +268,21 @@ extension S3Upload {
     _ request: HTTPRequest,
     _ phase: TransferError.Phase,
     part: Int? = nil,
+    tellsFailure: Bool = false,
     outlivesStop: Bool = false
   ) -> BackendStep {
     if part == nil, !exchanges.isEmpty { return .idle }
     nextID += 1
     exchanges[nextID] = .some(part)
-    return .http(HTTPExchange(id: nextID, request, phase: phase, outlivesStop: outlivesStop))
+    return .http(
+      HTTPExchange(
+        id: nextID,
+        request,
+        phase: phase,
+        tellsFailure: tellsFailure,
+        outlivesStop: outlivesStop
+      )
+    )
   }
 
   private mutating func take(
@@ -304,7 +330,13 @@ extension S3Upload {
         hasCRC32C: requests.hasCRC32C
       )
       isRecovered = false
+      if response.wasRepeated { begun += 1 }
       step = .rememberParts
+    case .findStrays:
+      let known = multipart?.uploadID
+      let there = fault == nil ? S3Answer.uploadIDs(of: try requests.key, response.body) : []
+      takeStrays(there.filter { $0 != known })
+    case .removeStrays(let ids): takeStrays(Array(ids.dropFirst()))
     case .list: try take(list: response, fault)
     case .complete: try take(completion: response, fault)
     case .abort:
@@ -328,7 +360,7 @@ extension S3Upload {
       if fault.isNoSuchUpload { return step = .settle(.isLost) }
       // Who may send parts need not be allowed to list them: completing tells whether they are there.
       isRecovered = false
-      return step = .send
+      return step = readyToSend
     }
     guard case .list(let after) = step, let page = ListedParts(response.body) else {
       throw unclear("answers the list of parts with something else")
@@ -339,7 +371,16 @@ extension S3Upload {
     multipart?.agree(with: listed)
     listed = [:]
     isRecovered = false
-    step = .send
+    step = readyToSend
+  }
+
+  /// Uploads to a path of its own are all this one's; others' cannot be told from it.
+  private var readyToSend: Step { destination.isOwn && begun > 1 ? .findStrays : .send }
+
+  /// Goes on with what is left to remove; what cannot be found or removed stops nothing.
+  private mutating func takeStrays(_ ids: [String]) {
+    begun = 1
+    step = ids.isEmpty ? .send : .removeStrays(ids)
   }
 
   private mutating func take(

@@ -9,12 +9,15 @@ struct UploadDestination: Sendable, Equatable {
   var settable: SettableMetadata
   /// What must hold of the object that is there.
   var condition: WriteCondition
+  /// Whether nobody else uploads to this path.
+  var isOwn: Bool
 
   /// An object.
   init(_ put: PutObject) {
     path = put.reference.fullPath
     settable = put.settable
     condition = put.condition
+    isOwn = false
   }
 
   /// A file of a channel, at the path that its layout gives it.
@@ -22,6 +25,7 @@ struct UploadDestination: Sendable, Equatable {
     path = filePath
     settable = SettableMetadata(contentType: contentType)
     condition = WriteCondition()
+    isOwn = true
   }
 
   /// Whether anything must hold.
@@ -88,8 +92,7 @@ struct UploadRequests {
     return request
   }
 
-  /// Asked again, it may leave an upload behind that nobody knows of; but one without parts, which
-  /// takes no room.
+  /// Asked again, it may leave an upload behind that nobody knows of, though one without parts.
   func create() throws(TransferError) -> HTTPRequest {
     var headers = try stored(sha256: nil)
     if hasCRC32C { headers.append(HTTPHeader("x-amz-checksum-algorithm", "CRC32C")) }
@@ -137,8 +140,14 @@ struct UploadRequests {
     return request
   }
 
-  func abort(_ multipart: MultipartUpload) throws(TransferError) -> HTTPRequest {
-    remote.request(.delete, try key, query: [("uploadId", multipart.uploadID)])
+  func abort(_ uploadID: String) throws(TransferError) -> HTTPRequest {
+    remote.request(.delete, try key, query: [("uploadId", uploadID)])
+  }
+
+  /// Asks for all uploads to this path that are not completed, with keys as they are: SeaweedFS says
+  /// that it encodes them, and does not.
+  func listUploads() throws(TransferError) -> HTTPRequest {
+    remote.request(.get, nil, query: [("uploads", ""), ("prefix", try key)])
   }
 
   /// Looks at the object that is there.

@@ -81,10 +81,10 @@ class Server:
     def aws(self, *command: str | Path) -> str:
         return self.client("aws", "--endpoint-url", self.endpoint, *command)
 
-    def uploads(self) -> list[str]:
+    def uploads(self, what: str = "UploadId") -> list[str]:
         """Multipart uploads that nobody has completed or aborted."""
         text = self.aws("s3api", "list-multipart-uploads", "--bucket", BUCKET)
-        return [u["UploadId"] for u in json.loads(text or "{}").get("Uploads", [])]
+        return [u[what] for u in json.loads(text or "{}").get("Uploads", [])]
 
 
 def free_ports(count: int) -> list[int]:

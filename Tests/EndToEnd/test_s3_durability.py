@@ -261,6 +261,32 @@ def test_a_part_that_only_the_server_knows_of_is_not_sent_again(
     assert len(server.lines("PUT")) == 4
 
 
+@pytest.mark.parametrize("isKilled", [False, True])
+def test_an_upload_whose_beginning_nobody_heard_of_is_removed(
+    spawn: Spawn, server: S3Server, isKilled: bool
+) -> None:
+    asked, hold = threading.Event(), threading.Event()
+    gate = {"before": asked.set, "gate": hold} if isKilled else {}
+    server.fault(method="POST", query="uploads", drop_after=True, **gate)
+    ferry = serve(spawn, server)
+    digest = write_file(ferry.work / "large", 20 * MIB)
+    # Of another, which it leaves alone.
+    other = server.bucket.create("channels/c/files/other", {})
+    ferry.call("file/send", channel="c", path="large", transferId="t", detach=True)
+    if isKilled:
+        assert asked.wait(30)
+        ferry.kill()
+        hold.set()
+        server.wait_for(1, "POST")
+        assert len(server.bucket.uploads) == 2
+        ferry = serve(spawn, server)
+        ferry.call("transfer/resume", transferId="t")
+    ferry.event("uploaded", transferId="t")
+    [stored] = [value for key, value in server.bucket.objects.items() if "/files/" in key]
+    assert sha256(stored.content) == digest
+    server.bucket.abort(other, "channels/c/files/other")
+
+
 # Downloads whose process was killed right after the file had got its name.
 
 

@@ -248,6 +248,31 @@ def test_a_killed_upload_goes_on_where_it_was(server: Server, spawn: Spawn, requ
     assert server.uploads() == []
 
 
+def test_an_upload_that_nobody_heard_of_is_removed(
+    server: Server, spawn: Spawn, request: Any
+) -> None:
+    first = serve(spawn, server, request.node.name)
+    write_file(first.work / "large", 20 * MIB)
+    first.call("limits/set", uploadRate=8 * MIB)
+    name = "a+b & 50% é.txt"
+    first.start("file/send", channel="c", path="large", name=name, transferId="t")
+    first.event("progress", transferId="t")
+    first.kill()
+    [key] = server.uploads("Key")
+    # As if its answer had been lost; and another's.
+    for stray in (key, "k"):
+        server.aws("s3api", "create-multipart-upload", "--bucket", BUCKET, "--key", stray)
+    assert len(server.uploads()) == 3
+    second = serve(spawn, server, request.node.name)
+    second.call("transfer/resume", transferId="t")
+    second.event("uploaded", transferId="t")
+    assert server.uploads("Key") == ["k"]
+    [other] = server.uploads()
+    server.aws(
+        "s3api", "abort-multipart-upload", "--bucket", BUCKET, "--key", "k", "--upload-id", other
+    )
+
+
 def test_a_killed_download_goes_on_where_it_was(server: Server, spawn: Spawn, request: Any) -> None:
     first = serve(spawn, server, request.node.name)
     digest = write_file(first.work / "large", 80 * MIB)

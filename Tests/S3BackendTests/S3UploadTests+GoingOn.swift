@@ -121,6 +121,90 @@ extension S3UploadTests {
     try later.ask(part(1), took(1))
   }
 
+  /// An upload to a path that nobody else uploads to.
+  private func ownUpload() throws -> Conversation {
+    let destination = UploadDestination(filePath: "k+ é", contentType: "a/b")
+    return Conversation(
+      backend: try S3Upload(makeRemote(), destination, token: Self.token)
+    )
+  }
+
+  private func uploads(_ ids: [String]) -> HTTPResponse {
+    let uploads = ids.map { "<Upload><Key>k+ é</Key><UploadId>\($0)</UploadId></Upload>" }
+    let others = "<Upload><Key>k+ é/x</Key><UploadId>theirs</UploadId></Upload>"
+    let text = others + uploads.joined()
+    return answer(200, [:], "<ListMultipartUploadsResult>\(text)</ListMultipartUploadsResult>")
+  }
+
+  private static let ownKey = "/b/k%2B%20%C3%A9"
+  private static let findStrays = "GET /b?prefix=k%2B%20%C3%A9&uploads="
+
+  @Test(
+    "Uploads that were begun and nobody heard of are removed, where the path is its own",
+    arguments: ["kill", "repetition", "restart", "interruption"]
+  )
+  func strays(_ cause: String) throws {
+    let create = "POST \(Self.ownKey)?uploads="
+    var talk = try ownUpload()
+    if cause == "kill" { talk.backend.recover(nil) }
+    talk.open(size: 20 * Self.mib)
+    var answered = created
+    answered.wasRepeated = cause == "repetition"
+    if cause == "restart" || cause == "interruption" {
+      let exchange = try talk.exchange(create)
+      if cause == "restart" {
+        talk.backend.restart()
+        talk.open(size: 20 * Self.mib)
+      } else {
+        talk.backend.receive(.interrupted(id: exchange.id))
+      }
+    }
+    try talk.ask(create, answered)
+    talk.perform(.remember, .remembered)
+    #expect(talk.backend.width == 1)
+    // A pause comes between; what may not be removed stops nothing, and what cannot ends it.
+    let exchange = try talk.exchange(Self.findStrays)
+    talk.backend.receive(.interrupted(id: exchange.id))
+    try talk.ask(Self.findStrays, uploads(["u/1", "s/1", "s2", "s3"]))
+    try talk.ask("DELETE \(Self.ownKey)?uploadId=s%2F1", fault(403, "AccessDenied"))
+    try talk.ask("DELETE \(Self.ownKey)?uploadId=s2", answer(204))
+    let removal = try talk.exchange("DELETE \(Self.ownKey)?uploadId=s3")
+    talk.backend.receive(.failed(id: removal.id, TransferError(.network, "")))
+    let part = try talk.exchange("PUT \(Self.ownKey)?partNumber=1&uploadId=u%2F1")
+    #expect(part.phase == .upload)
+  }
+
+  @Test("Who may not list uploads, or cannot, goes on; so does what has begun one upload only")
+  func noStrays() throws {
+    var talk = try ownUpload()
+    talk.open(size: 20 * Self.mib)
+    try talk.ask("POST \(Self.ownKey)?uploads=", created)
+    talk.perform(.remember, .remembered)
+    let part = "PUT \(Self.ownKey)?partNumber=1&uploadId=u%2F1"
+    let checkpoint = talk.backend.checkpoint
+    _ = try talk.exchange(part)
+    for answered in [fault(403, "AccessDenied"), answer(200, [:], "?"), uploads(["u/1"]), nil] {
+      var later = try ownUpload()
+      later.backend.recover(checkpoint)
+      later.open(size: 20 * Self.mib)
+      try later.ask("GET \(Self.ownKey)?max-parts=1000&uploadId=u%2F1", answer(403))
+      let exchange = try later.exchange(Self.findStrays)
+      if let answered {
+        later.backend.receive(.answered(id: exchange.id, answered))
+      } else {
+        later.backend.receive(.failed(id: exchange.id, TransferError(.network, "")))
+      }
+      _ = try later.exchange(part)
+    }
+    // What others upload to the same path cannot be told from what an earlier process began.
+    var shared = try upload()
+    shared.backend.recover(nil)
+    shared.open(size: 20 * Self.mib)
+    try shared.ask("POST /b/k?uploads=", created)
+    shared.perform(.remember, .remembered)
+    _ = try shared.exchange(self.part(1))
+  }
+
   @Test("Another source is never completed with the parts of the first")
   func otherSource() throws {
     var talk = try begin()

@@ -161,6 +161,8 @@ class S3Server:
                 return Answer(200, {"x-amz-bucket-region": self.region})
             if method == "GET" and values.get("list-type") == "2":
                 return self._list(values)
+            if method == "GET" and "uploads" in values:
+                return self._list_uploads(values)
             raise Refused(405, "MethodNotAllowed")
         if "uploads" in values and method == "POST":
             upload = self.bucket.create(key, request.headers)
@@ -258,6 +260,15 @@ class S3Server:
         if last is not None:
             text += f"<NextContinuationToken>{escape('+/= ' + last)}</NextContinuationToken>"
         return xml("ListBucketResult", text)
+
+    def _list_uploads(self, values: dict[str, str]) -> Answer:
+        text = "".join(
+            f"<Upload><Key>{escape(upload.key)}</Key>"
+            f"<UploadId>{escape(upload_id)}</UploadId></Upload>"
+            for upload_id, upload in self.bucket.uploads.items()
+            if upload.key.startswith(values.get("prefix", ""))
+        )
+        return xml("ListMultipartUploadsResult", text)
 
 
 def xml(root: str, content: str) -> Answer:
