@@ -50,7 +50,7 @@ extension TransferEngine {
       // A request this version cannot read: nobody could resume it either.
       return journal.write(.forget(row.id))
     }
-    if row.isRemains { return remove(makeRun(&record), of: row) }
+    if row.isRemains { return remove(makeRun(&record), of: row, &state) }
     // Processes that ran at the same time gave the same numbers.
     state.lastNumber = max(state.lastNumber + 1, row.number)
     record.number = state.lastNumber

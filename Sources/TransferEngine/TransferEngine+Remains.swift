@@ -68,15 +68,22 @@ extension TransferEngine {
 
   /// Tries again to remove what an earlier process could not, after ever longer pauses and not for
   /// ever: some keys may not.
-  func remove(_ run: TransferRun, of row: JournalRow) {
+  func remove(_ run: TransferRun, of row: JournalRow, _ state: inout EngineState) {
     let isDue = row.updatedMs + Self.pauseMs(afterRemoval: row.attempt) <= RemoteLink.nowMs
     guard isDue else { return }
+    // Until then the engine is not idle, or the process could end before it is written that this was
+    // tried.
+    state.active += 1
     Task(executorPreference: pool) { [self] in
       let isClean = await run.cleanUp()
-      if isClean || row.attempt >= Self.mostRemovals { return journal.write(.forget(row.id)) }
-      var update = JournalUpdate()
-      update.attempt = row.attempt + 1
-      journal.write(.update(row.id, update))
+      if isClean || row.attempt >= Self.mostRemovals {
+        journal.write(.forget(row.id))
+      } else {
+        var update = JournalUpdate()
+        update.attempt = row.attempt + 1
+        journal.write(.update(row.id, update))
+      }
+      self.state.withLock { $0.leaveActive() }
     }
   }
 

@@ -178,16 +178,14 @@ actor TransferRun {
       case .fail(let error):
         throw placed(error)
       case .http(let exchange):
-        try stopIfAsked()
+        let perform = try begin(exchange)
         if backend.width == 1, underWay == 0 {
           // Nothing runs beside it: no task of its own, and two changes of threads less.
-          let perform = try answer(to: exchange)
           if let error = take(await perform()) { throw error }
           if backend.checkpoint != inHand.checkpoint { await keepCheckpoint(awaited: false) }
           try stopIfAsked()
           continue
         }
-        let perform = try answer(to: exchange)
         // What its connection sent before is written down by then: after a kill each sends no more than
         // one part again.
         group.addTask {
@@ -219,6 +217,20 @@ actor TransferRun {
           throw error.during(operation.phase)
         }
       }
+    }
+  }
+
+  /// Makes an exchange ready; the backend hears of one that does not come about, or it would wait for
+  /// that one when it is gone on with.
+  private func begin(
+    _ exchange: HTTPExchange
+  ) throws(TransferError) -> @Sendable () async -> Answer {
+    do throws(TransferError) {
+      try stopIfAsked()
+      return try answer(to: exchange)
+    } catch {
+      backend.receive(.interrupted(id: exchange.id))
+      throw error
     }
   }
 

@@ -91,3 +91,17 @@ def test_an_upload_that_begins_while_it_is_stopped_is_not_left(
         ]
     else:
         ferry.event("cancelled")
+
+
+def test_sends_that_are_paused_at_any_moment_go_on(ferry: Sidecar, server: S3Server) -> None:
+    names = [f"t{number}" for number in range(400)]
+    send = {"channel": "c", "name": "n", "text": "hello", "detach": True}
+    for before, name in zip(["t0", *names], names):
+        ferry.call("file/send", transferId=name, **send)
+        ferry.call("transfer/pause", transferId=before)
+    for name in names:
+        ferry.call("transfer/resume", transferId=name)
+    for name in names:
+        ferry.event("uploaded", transferId=name)
+    messages = [key for key in server.bucket.objects if "/messages/" in key]
+    assert len(messages) == len(names)
