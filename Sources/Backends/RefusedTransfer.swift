@@ -3,6 +3,8 @@ package import TransferModel
 /// A transfer that its remote does not take.
 package struct RefusedTransfer: Backend {
   private let error: TransferError
+  /// What an earlier process had on the remote.
+  package private(set) var checkpoint: [UInt8]?
 
   /// Refuses with an error, which is placed before the first byte.
   package init(_ error: TransferError) { self.error = error.during(.prepare) }
@@ -18,5 +20,5 @@ package struct RefusedTransfer: Backend {
 
   package mutating func restart() {}
 
-  package mutating func recover(_ checkpoint: [UInt8]?) {}
+  package mutating func recover(_ checkpoint: [UInt8]?) { self.checkpoint = checkpoint }
 }

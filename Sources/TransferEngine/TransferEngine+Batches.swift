@@ -131,7 +131,7 @@ extension TransferEngine {
       (state.records.snapshot(of: row.id), state.parked.number(of: row.id) != nil)
     }
     if let present { return present }
-    guard var record = record(of: row) else { return nil }
+    guard var record = try? record(of: row) else { return nil }
     if isParked { record.machine = TransferMachine() }
     return record.snapshot
   }
@@ -206,7 +206,7 @@ extension TransferEngine {
   }
 
   private func discard(_ row: JournalRow) {
-    guard let record = record(of: row) else { return journal.write(.forget(row.id)) }
+    guard let record = try? record(of: row) else { return journal.write(.forget(row.id)) }
     state.withLock { forget(record, withFile: true, &$0) }
   }
 }

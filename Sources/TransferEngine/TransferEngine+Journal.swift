@@ -46,7 +46,13 @@ extension TransferEngine {
       !state.shelf.contains(row.id),
       (try? remotes.limits(of: row.remote)) != nil
     else { return }
-    guard var record = record(of: row) else {
+    var record: TransferRecord
+    do {
+      record = try self.record(of: row)
+    } catch let error as TransferError where error.code != .invalidArgument {
+      // Its remote cannot be opened now, or is another one by now: a later process may know it again.
+      return
+    } catch {
       // A request this version cannot read: nobody could resume it either.
       return journal.write(.forget(row.id))
     }
@@ -68,47 +74,45 @@ extension TransferEngine {
   }
 
   /// The transfer of a row, as an earlier process left it.
-  func record(of row: JournalRow) -> TransferRecord? {
-    do {
-      let kept = try row.progress.map { bytes in try RunState(decoding: bytes) }
-      let ending = try row.snapshot.map { bytes in try SnapshotCodec.decode(bytes) }
-      var spec = try decode(row.origin, row.id, kept?.root ?? "/")
-      // The default remote may be another one by now.
-      spec.remote = row.remote
-      if let payload = row.payload { spec = spec.reading(from: .bytes(payload)) }
-      if let spool = row.spool { spec = spec.reading(from: .spool(path: spool)) }
-      let slot = ProgressSlot(
-        id: row.id,
-        direction: row.direction,
-        total: row.total,
-        batchFile: spec.batchFile
+  /// - Throws: `ERR_INVALID_ARGUMENT` and errors of JSON where it cannot be read; what its remote does
+  ///   not take.
+  func record(of row: JournalRow) throws -> TransferRecord {
+    let kept = try row.progress.map { bytes in try RunState(decoding: bytes) }
+    let ending = try row.snapshot.map { bytes in try SnapshotCodec.decode(bytes) }
+    var spec = try decode(row.origin, row.id, kept?.root ?? "/")
+    // The default remote may be another one by now.
+    spec.remote = row.remote
+    if let payload = row.payload { spec = spec.reading(from: .bytes(payload)) }
+    if let spool = row.spool { spec = spec.reading(from: .spool(path: spool)) }
+    let slot = ProgressSlot(
+      id: row.id,
+      direction: row.direction,
+      total: row.total,
+      batchFile: spec.batchFile
+    )
+    slot.set(loaded: row.loaded)
+    let pipe = spec.isStream ? StreamPipe() : nil
+    pipe?.fail(
+      TransferError(
+        .fileChanged,
+        "The stream ended with the process it belonged to; start it anew."
       )
-      slot.set(loaded: row.loaded)
-      let pipe = spec.isStream ? StreamPipe() : nil
-      pipe?.fail(
-        TransferError(
-          .fileChanged,
-          "The stream ended with the process it belonged to; start it anew."
-        )
-      )
-      var record = TransferRecord(
-        spec: spec,
-        number: row.number,
-        size: AdmissionQueue.size(ofBytes: row.total, isHosted: spec.isStream),
-        slot: slot,
-        remoteConcurrency: try remotes.concurrency(of: spec.remote),
-        pipe: pipe
-      )
-      record.machine = TransferMachine(restoring: row.state, attempt: row.attempt)
-      record.isPersisted = true
-      record.isKept = true
-      record.kept = kept
-      record.result = ending?.result
-      record.error = ending?.error
-      return record
-    } catch {
-      return nil
-    }
+    )
+    var record = TransferRecord(
+      spec: spec,
+      number: row.number,
+      size: AdmissionQueue.size(ofBytes: row.total, isHosted: spec.isStream),
+      slot: slot,
+      remoteConcurrency: try remotes.concurrency(of: spec.remote),
+      pipe: pipe
+    )
+    record.machine = TransferMachine(restoring: row.state, attempt: row.attempt)
+    record.isPersisted = true
+    record.isKept = true
+    record.kept = kept
+    record.result = ending?.result
+    record.error = ending?.error
+    return record
   }
 
   /// Writes a new transfer down and queues it when that is done.
@@ -136,7 +140,7 @@ extension TransferEngine {
         return write(record)
       case .row(let row):
         state.withLock { state in
-          if let old = self.record(of: row) {
+          if let old = try? self.record(of: row) {
             merge(old, &state)
           } else {
             persisted(id, isKept: false, &state)

@@ -52,6 +52,7 @@ extension TransferEngine {
     var missing = Set(kept.compactMap(\.fileIDs.first).map { ExactString($0) })
     var found: [ExactString: Timetoken] = [:]
     var isWhole = false
+    var isReadable = true
     var start: Timetoken?
     for _ in 0..<Self.lookedPages {
       let page = try await history(
@@ -63,6 +64,8 @@ extension TransferEngine {
         remote: remote
       )
       for message in page.messages {
+        // It may be any of those that are missing.
+        if message.error != nil, message.file == nil { isReadable = false }
         guard let id = message.file.map({ ExactString($0.id) }), missing.remove(id) != nil
         else { continue }
         found[id] = message.timetoken
@@ -73,7 +76,7 @@ extension TransferEngine {
     }
     return messages.map { message in
       if let timetoken = message.fileIDs.first.flatMap({ found[$0] }) { return .made(timetoken) }
-      return isWhole && message.isKept ? .absent : .unknown
+      return isWhole && isReadable && message.isKept ? .absent : .unknown
     }
   }
 }

@@ -82,7 +82,7 @@ extension TransferEngine {
 
   /// Takes a batch's transfer from the shelf; without a row it is gone.
   private func unshelve(_ id: TransferID, _ row: JournalRow?) {
-    let loaded = row.flatMap { record(of: $0) }
+    let loaded = row.flatMap { try? record(of: $0) }
     state.withLock { state in
       guard let entry = state.shelf.remove(id), var record = loaded else { return }
       record.number = entry.number
@@ -140,7 +140,7 @@ extension TransferEngine {
     _ rows: [JournalRow],
     _ then: (inout EngineState) -> Void
   ) {
-    let records = rows.compactMap { record(of: $0) }
+    let records = rows.compactMap { try? record(of: $0) }
     state.withLock { state in
       for record in records { enter(record, &state) }
       let missing = Set(ids).subtracting(records.map(\.spec.id))

@@ -19,8 +19,13 @@ extension TransferEngine {
       .failed where record.kept?.checkpoint != nil && record.error?.fileUploaded != true:
       var update = JournalUpdate()
       update.progress = RunState(root: record.spec.root).encoded
-      journal.write(.update(record.spec.id, update))
-      remove(makeRun(&record), of: record, withFile: false, &state)
+      remove(
+        makeRun(&record),
+        of: record,
+        withFile: record.machine.visible == .interrupted,
+        writing: [.update(record.spec.id, update)],
+        &state
+      )
     case .interrupted, .failed, .queued, .running, .paused, .succeeded, .rejected, .cancelled:
       break
     }
@@ -43,13 +48,15 @@ extension TransferEngine {
     _ run: TransferRun,
     of record: TransferRecord,
     withFile: Bool,
+    writing changes: [JournalChange] = [],
     _ state: inout EngineState
   ) {
     // Until then the engine is not idle, or the process could end before the row is written.
     state.active += 1
     Task(executorPreference: pool) { [self] in
       let row = await remains(of: run, record)
-      if let row { journal.write(.add(row)) }
+      // Together: after a kill one of them knows of it.
+      await journal.write((row.map { [.add($0)] } ?? []) + changes)
       let isClean = await run.abandon(withFile: withFile)
       if let row, isClean { journal.write(.forget(row.id)) }
       self.state.withLock { $0.leaveActive() }

@@ -75,7 +75,7 @@ extension TransferRun {
   /// it may still be there.
   @discardableResult
   func cleanUp() async -> Bool {
-    var isClean = true
+    var isClean = !isOutOfReach
     for var request in backend.cleanUp {
       request.answerTimeout = .seconds(5)
       do throws(TransferError) {
@@ -91,10 +91,15 @@ extension TransferRun {
 
   /// What a later process needs to remove what is half-made on the remote; nil where nothing is.
   var remains: RunState? {
-    if backend.cleanUp.isEmpty { return nil }
+    if backend.cleanUp.isEmpty, !isOutOfReach { return nil }
     var remains = RunState(root: spec.root)
     remains.checkpoint = backend.checkpoint
     return remains
+  }
+
+  /// Whether an earlier process left something on a remote that cannot be opened now.
+  private var isOutOfReach: Bool {
+    backend is RefusedTransfer && backend.checkpoint != nil && spec.direction == .upload
   }
 
   /// Lets go of everything in hand; unpublished files are removed.

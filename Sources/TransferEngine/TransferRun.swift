@@ -207,14 +207,14 @@ actor TransferRun {
         do throws(TransferError) {
           backend.receive(try await perform(operation))
         } catch {
-          throw error.during(operation.phase)
+          throw placed(error.during(operation.phase))
         }
       case .local(let operation):
         try stopIfAsked()
         do throws(TransferError) {
           backend.receive(try await perform(operation))
         } catch {
-          throw error.during(operation.phase)
+          throw placed(error.during(operation.phase))
         }
       }
     }

@@ -323,7 +323,7 @@ def test_a_file_that_a_killed_process_had_put_in_place_is_the_result(
     later = serve(spawn, server)
     later.call("transfer/resume", transferId="t")
     if there == "another file" and not isTemporary:
-        error = later.event("error", transferId="t")["error"]["data"]
+        error = later.event("failure", transferId="t")["error"]["data"]
         assert error["code"] == "ERR_TARGET_EXISTS"
         return
     result = later.event("downloaded", transferId="t")
