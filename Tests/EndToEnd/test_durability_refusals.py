@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from files import MIB, content, parts, sha256, sha256_of
+from files import MIB, content, parts, sha256, sha256_of, write_file
 from pubnub_support import Chat, Emulator, Fault
 from s3 import S3Server
 from s3_support import Spawn, serve
@@ -127,3 +127,32 @@ def test_a_right_that_is_lost_over_a_restart(spawn: Spawn, how: str) -> None:
             assert server.bucket.objects["k"].content == data
         assert server.bucket.uploads == {}
         assert parts(third.home) == []
+
+
+@pytest.mark.parametrize("how", ["resume", "cancel"])
+def test_an_upload_whose_remote_cannot_be_opened_meanwhile(spawn: Spawn, how: str) -> None:
+    with S3Server() as server:
+        arrived, hold = threading.Event(), threading.Event()
+        first = serve(spawn, server)
+        write_file(first.work / "f", 40 * MIB)
+        server.fault(query="partNumber=4", before=arrived.set, gate=hold, drop_before=True)
+        ref = f"s3://{server.bucket_name}/k" if how == "resume" else "k"
+        first.call("object/put", ref=ref, path="f", transferId="t", detach=True)
+        assert arrived.wait(30)
+        first.kill()
+        hold.set()
+        second = serve(spawn, server, secretAccessKey="${NOT_SET}")
+        if how == "cancel":
+            second.call("transfer/cancel", transferId="t")
+            second.event("cancelled", transferId="t")
+        second.close_stdin()
+        second.wait_exit()
+        assert len(server.bucket.uploads) == 1
+        third = serve(spawn, server)
+        if how == "resume":
+            third.call("transfer/resume", transferId="t")
+            third.event("uploaded", transferId="t")
+        else:
+            third.call("transfer/list")
+            server.wait_for(1, "DELETE")
+        assert server.bucket.uploads == {}
