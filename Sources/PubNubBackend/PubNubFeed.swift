@@ -172,28 +172,24 @@ struct PubNubFeed: SubscriptionFeed {
   /// It comes once, by whichever of the names the service chose: others may have been listened to
   /// before that one.
   private func isNew(_ message: ChannelMessage) -> Bool {
+    let moment = message.timetoken
     var spans = ([message.channel] + Self.wildcards(over: message.channel)).compactMap {
       channels[$0]
     }
-    var wanted = spans
-    if let name = message.subscription {
-      if let group = groups[name] {
-        spans.append(group)
-        // Which others hold the channel nobody says.
-        wanted += groups.values
-      } else if let span = channels[name] {
-        spans.append(span)
-        wanted.append(span)
-      }
+    if let name = message.subscription, let span = groups[name] ?? channels[name] {
+      spans.append(span)
     }
-    if wanted.isEmpty { return true }
-    return wanted.contains { $0.wants(message.timetoken) }
-      && !spans.contains { $0.hasTold(message.timetoken) }
+    if spans.isEmpty { return true }
+    if spans.contains(where: { $0.hasTold(moment) }) { return false }
+    // Which groups hold the channel, too, nobody says.
+    return spans.contains { $0.wants(moment) }
+      || groups.values.contains { $0.wants(moment) && !$0.hasTold(moment) }
   }
 
-  /// `a.*` and `a.b.*` of `a.b.c`.
+  /// `a.*` and `a.b.*` of `a.b.c`; presence has names of its own.
   private static func wildcards(over channel: String) -> [String] {
-    channel.utf8.indices.filter { channel.utf8[$0] == UInt8(ascii: ".") }
+    if channel.hasSuffix("-pnpres") { return [] }
+    return channel.utf8.indices.filter { channel.utf8[$0] == UInt8(ascii: ".") }
       .map { String(channel[...$0]) + "*" }
   }
 

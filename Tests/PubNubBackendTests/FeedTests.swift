@@ -285,6 +285,51 @@ struct FeedTests {
     #expect(try feed.receive(old, nowMs: 0).map(\.timetoken.value) == [150])
   }
 
+  @Test("What a wildcard has told says nothing of presence")
+  func presenceSince() throws {
+    var feed = try listening(to: ["a.*"])
+    _ = request(&feed)
+    _ = try feed.receive(batch(200), nowMs: 0)
+    feed.add(
+      SubscriptionInterest(channels: ["a.b-pnpres"]),
+      from: FeedStart(Timetoken(50), isChosen: true)
+    )
+    _ = request(&feed)
+    let old = batch(210, envelope("a.b-pnpres", 150), envelope("a.b", 150))
+    #expect(try feed.receive(old, nowMs: 0).map(\.channel) == ["a.b-pnpres"])
+  }
+
+  @Test("What one group has told does not come again by another that was not waiting for it")
+  func groupsSince() throws {
+    var feed = try remote().feed()
+    let first = SubscriptionInterest(channels: [], groups: ["g1"])
+    feed.add(first, from: FeedStart(Timetoken(100), region: "12"))
+    _ = request(&feed)
+    _ = try feed.receive(batch(200), nowMs: 0)
+    let second = SubscriptionInterest(channels: [], groups: ["g2"])
+    feed.add(second, from: FeedStart(Timetoken(200), region: "12"))
+    feed.add(SubscriptionInterest(channels: ["c"]), from: FeedStart(Timetoken(50), isChosen: true))
+    _ = request(&feed)
+    let by = #","b":"g2""#
+    let old = batch(210, envelope("x", 150, by), envelope("c", 150), envelope("x", 205, by))
+    #expect(try feed.receive(old, nowMs: 0).map(\.timetoken.value) == [150, 205])
+  }
+
+  @Test("What a group waits for is told where its channel is joined, too")
+  func channelOfGroup() throws {
+    var feed = try remote().feed()
+    let group = SubscriptionInterest(channels: [], groups: ["g"])
+    feed.add(group, from: FeedStart(Timetoken(100), region: "12"))
+    feed.add(SubscriptionInterest(channels: ["c"]), from: FeedStart(Timetoken(200), region: "12"))
+    _ = request(&feed)
+    let gap = batch(210, envelope("c", 90), envelope("c", 150), envelope("c", 205))
+    #expect(try feed.receive(gap, nowMs: 0).map(\.timetoken.value) == [150, 205])
+    // And once.
+    feed.add(SubscriptionInterest(channels: ["d"]), from: FeedStart(Timetoken(50), isChosen: true))
+    _ = request(&feed)
+    #expect(try feed.receive(gap, nowMs: 0) == [])
+  }
+
   @Test("More channels than PubNub's URLs hold are refused, and those that work go on")
   func tooMany() throws {
     var feed = try listening(to: ["live"])
