@@ -54,7 +54,10 @@ async def announce(batch: ferry.Batch) -> set[str]:
         await batch.send()
     except ferry.FerryError as error:
         print(error.message, file=sys.stderr)
-    return {entry.file_id async for entry in batch.entries() if entry.sent}
+    try:
+        return {entry.file_id async for entry in batch.entries() if entry.sent}
+    except ferry.FerryError:  # Ctrl-C has cleared the batch meanwhile.
+        return set()
 
 
 async def main(channel: str, paths: list[str]) -> int:
