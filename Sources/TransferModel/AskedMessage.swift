@@ -12,6 +12,8 @@ package struct AskedMessage: Sendable, Equatable {
   package var askedMs: Int64
   /// Whether the channel's history keeps it.
   package var isKept: Bool
+  /// Until when the history keeps it, as `askedMs`; nil: as long as its own policy says.
+  package var expiresMs: Int64?
 
   /// Describes a message.
   package init(
@@ -20,7 +22,8 @@ package struct AskedMessage: Sendable, Equatable {
     muid: String? = nil,
     parent: Timetoken? = nil,
     askedMs: Int64,
-    isKept: Bool = true
+    isKept: Bool = true,
+    expiresMs: Int64? = nil
   ) {
     self.channel = channel
     self.fileIDs = fileIDs
@@ -28,6 +31,13 @@ package struct AskedMessage: Sendable, Equatable {
     self.parent = parent
     self.askedMs = askedMs
     self.isKept = isKept
+    self.expiresMs = expiresMs
+  }
+
+  /// What a finding says that was made by a moment: a history shows no message that has expired.
+  package func judge(_ finding: MessageFinding, atMs moment: Int64) -> MessageFinding {
+    guard finding == .absent, let expiresMs, moment >= expiresMs else { return finding }
+    return .unknown
   }
 }
 

@@ -105,16 +105,22 @@ def test_what_lies_too_far_back_is_in_doubt(talk: Talk, app: CometChat) -> None:
     upload(ferry, text("1"))
     ferry.event("complete")
     app.faults.append(CometFault("message", drop="after"))
-    ferry.error("batch/send", batchId="b")
+    asked = {"batchId": "b", "caption": "c", "muid": "m"}
+    ferry.error("batch/send", **asked)
     for n in range(1000):
         app.add("alice", text=f"{n}")
     upload(ferry, text("2"))
     ferry.event("uploaded", fileId="2")
-    error = ferry.error("batch/send", batchId="b")
+    error = ferry.error("batch/send", **asked)
     assert error.code == "ERR_PUBLISH_FAILED" and not error.data["retryable"]
     assert "batch/remove" in str(error)
-    assert [m["fileIds"] for m in error.data["messages"]] == [["2"]]
+    assert told(error.data["messages"]) == [(["2"], "m-2")]
+    assert app.messages[-1]["data"].get("text") is None, "the first may have had the caption"
     assert [entry.get("inDoubt") for entry in entries(ferry)] == [True, None]
+    upload(ferry, {"fileId": "3", "text": "x", "name": "3.png"})
+    ferry.event("uploaded", fileId="3")
+    images = ferry.call("batch/send", batchId="b", type="image")
+    assert [m["fileIds"] for m in images["messages"]] == [["3"]], "no image is in doubt"
     again = ferry.call("batch/send", batchId="b", fileIds=["1"])
     assert [m["fileIds"] for m in again["messages"]] == [["1"]]
 
@@ -156,9 +162,22 @@ def test_where_nobody_can_tell_it_is_said(chat: Chat, emulator: Emulator, why: s
     assert error.code == "ERR_PUBLISH_FAILED" and not error.data["retryable"]
     assert [m["fileIds"] for m in error.data["messages"]] == [["2"]]
     assert len(emulator.requests("publish")) == 2, "the first is not announced again"
+    emulator.faults.append(Fault("publish", status=403, times=9))
+    ferry.error("batch/send", batchId="b", fileIds=["1"], **more)
+    assert entries(ferry)[0]["inDoubt"], "a refusal says nothing of the first"
+    emulator.faults.clear()
     again = ferry.call("batch/send", batchId="b", fileIds=["1"], **more)
     assert [m["fileIds"] for m in again["messages"]] == [["1"]]
     assert not any(entry.get("inDoubt") for entry in entries(ferry))
+
+
+def test_what_was_found_is_told_where_the_rest_cannot_be(chat: Chat, emulator: Emulator) -> None:
+    ferry = uploaded(chat)
+    emulator.faults.append(Fault("publish", drop="after"))
+    ferry.error("batch/send", batchId="b")
+    error = ferry.error("batch/send", batchId="b", fileIds=["none"])
+    assert error.code == "ERR_UNKNOWN_ID"
+    assert [m["fileIds"] for m in error.data["messages"]] == [["1"]]
 
 
 def test_a_long_list_says_that_it_is_cut(spawn: Any) -> None:

@@ -197,14 +197,14 @@ struct BatchTests {
       batch.moved("\(number)", to: .succeeded)
     }
     let picked = batch.beginSending(nil)
-    batch.ask([try Self.asked("0", "1")])
+    _ = batch.ask([try Self.asked("0", "1")])
     for file in picked { _ = batch.endSending(file, isSent: false) }
     #expect(batch.beginSending(nil).isEmpty)
     #expect(batch["0"]?.isUnsent == false)
     let named = batch.beginSending(["0"])
     #expect(named.map(\.id) == ["0"])
     _ = batch.endSending(named[0], isSent: false)
-    batch.ask([try Self.asked("0")])
+    _ = batch.ask([try Self.asked("0")])
     #expect(batch.asked.map { $0.files.map(\.id) } == [["1"], ["0"]], "the later has its file")
     batch.settle(try Self.asked("0").files)
     _ = batch.remove("1")
@@ -231,23 +231,86 @@ struct BatchTests {
   @Test("What was asked for survives, and its files are in doubt again")
   func askedSurvives() throws {
     var batch = Self.batch()
-    batch.ask([try Self.asked("0", "1"), try Self.asked("2")])
+    _ = batch.ask([try Self.asked("0", "1"), try Self.asked("2")])
     batch.unfinished = .init(caption: "c", muid: nil, files: ["0"], sent: 2)
     var restored = try #require(Batch(id: "b", decoding: batch.record))
     #expect(restored.asked == batch.asked)
     #expect(restored.unfinished == batch.unfinished)
-    let isNew = restored.restore(
-      RestoredFile(
-        id: try Self.id("t1"),
-        file: BatchFile(batch: "b", file: "1", place: 1),
-        state: .succeeded,
-        name: "n",
-        contentType: "image/png",
-        isAnnounced: false
-      )
-    )
+    let isNew = restored.restore(try Self.restored("1"))
     #expect(isNew)
     #expect(restored["1"]?.isInDoubt == true)
+  }
+
+  private static func restored(_ file: String, isAnnounced: Bool = false) throws -> RestoredFile {
+    RestoredFile(
+      id: try id("t\(file)"),
+      file: BatchFile(batch: "b", file: file, place: 1),
+      state: .succeeded,
+      name: "n",
+      contentType: "image/png",
+      isAnnounced: isAnnounced
+    )
+  }
+
+  @Test("After a restart nothing is in doubt of files that are sent or gone")
+  func endRestore() throws {
+    var batch = Self.batch()
+    _ = batch.ask([try Self.asked("0"), try Self.asked("1"), try Self.asked("2", "3")])
+    batch.unfinished = .init(caption: "c", muid: "m", files: ["0", "1"], sent: 1)
+    _ = batch.restore(try Self.restored("0", isAnnounced: true))
+    _ = batch.restore(try Self.restored("1"))
+    _ = batch.restore(try Self.restored("2"))
+    batch.endRestore()
+    #expect(batch.asked.map { $0.files.map(\.id) } == [["1"], ["2"]])
+    #expect(batch.all.map(\.isInDoubt) == [false, true, true])
+    #expect(batch.unfinished?.sent == 2 && batch.unfinished?.files == ["1"])
+    #expect(batch.unfinishedDoubts == 1)
+  }
+
+  @Test("A sure refusal leaves the doubts there were before")
+  func withdraw() throws {
+    var batch = Self.batch()
+    for number in 0..<3 {
+      _ = batch.add("\(number)", try Self.id("t\(number)"), .file, limit: nil)
+      batch.moved("\(number)", to: .succeeded)
+    }
+    let old = try Self.asked("0", "1")
+    _ = batch.ask([old])
+    let again = [try Self.asked("0"), try Self.asked("1"), try Self.asked("2")]
+    let before = batch.ask(again)
+    for message in again { batch.withdraw(message.files, before: before) }
+    #expect(batch.asked == [old])
+    #expect(batch.all.map(\.isInDoubt) == [true, true, false])
+  }
+
+  @Test("What was found holds where nobody asked again meanwhile")
+  func claim() throws {
+    var batch = Self.batch()
+    _ = batch.add("0", try Self.id("t0"), .file, limit: nil)
+    batch.moved("0", to: .succeeded)
+    let asked = try Self.asked("0")
+    _ = batch.ask([asked])
+    let claims = [batch.claim(asked, isMade: true), batch.claim(asked, isMade: true)]
+    #expect(claims == [true, false])
+    #expect(batch.beginSending(["0"]).isEmpty)
+    batch.change("0") { $0.isSending = false }
+    var later = asked
+    later.message.askedMs += 1
+    _ = batch.ask([later])
+    let isCurrent = batch.claim(asked, isMade: false)
+    #expect(!isCurrent)
+  }
+
+  @Test("That a message is not there says nothing once it has expired")
+  func expired() throws {
+    var batch = Self.batch()
+    var asked = try Self.asked("0")
+    asked.message.expiresMs = 10
+    _ = batch.ask([asked])
+    let kept = try #require(Batch(id: "b", decoding: batch.record)?.asked.first?.message)
+    #expect(kept.judge(.absent, atMs: 9) == .absent)
+    #expect(kept.judge(.absent, atMs: 10) == .unknown)
+    #expect(kept.judge(.made(Timetoken(1)), atMs: 10) == .made(Timetoken(1)))
   }
 
   @Test(

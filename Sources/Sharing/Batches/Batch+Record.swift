@@ -22,6 +22,13 @@ extension Batch {
         self.transfer = transfer
       }
     }
+
+    /// The same of these files alone; nil where it shows none.
+    func showing(_ files: [File]) -> Asked? {
+      var message = self
+      message.files.removeAll { !files.contains($0) }
+      return message.files.isEmpty ? nil : message
+    }
   }
 
   /// A send of several media messages of which some are told, so that the same call again goes on.
@@ -32,6 +39,11 @@ extension Batch {
     var files: [ExactString]
     /// Messages that are told.
     var sent: Int
+
+    /// Whether a message shows files that are not told.
+    func shows(_ message: Asked) -> Bool {
+      message.files.contains { files.contains(ExactString($0.id)) }
+    }
   }
 }
 
@@ -90,6 +102,7 @@ extension Batch.Asked {
     writer.field("parent", message.parent?.value)
     writer.field("askedMs", message.askedMs)
     writer.field("isKept", message.isKept)
+    writer.field("expiresMs", message.expiresMs)
     writer.field("ids", files.map(\.id))
     writer.field("transfers", files.map(\.transfer.description))
     writer.endObject()
@@ -102,7 +115,8 @@ extension Batch.Asked {
       muid: try fields.optionalString("muid"),
       parent: try fields.optionalInt("parent").map { Timetoken($0) },
       askedMs: try fields.int("askedMs"),
-      isKept: try fields.bool("isKept", default: true)
+      isKept: try fields.bool("isKept", default: true),
+      expiresMs: try fields.optionalInt("expiresMs")
     )
     kind = try fields.optionalEnum("kind", of: AttachmentKind.self) ?? .file
     let ids = try fields.optionalStringArray("ids") ?? []

@@ -286,12 +286,66 @@ extension Batch {
 
 extension Batch {
   /// Messages are about to be asked for; they replace what is in doubt of their files.
-  mutating func ask(_ messages: [Asked]) {
+  /// - Returns: what they replace.
+  mutating func ask(_ messages: [Asked]) -> [Asked] {
     let files = messages.flatMap(\.files)
+    let before = asked.compactMap { $0.showing(files) }
     settle(files)
     asked += messages
     for file in files where has(file.transfer, as: file.id) {
       change(file.id) { $0.isInDoubt = true }
+    }
+    return before
+  }
+
+  /// No message was made of these files: what was in doubt of them before, is again.
+  mutating func withdraw(_ files: [Asked.File], before: [Asked]) {
+    settle(files)
+    let there = files.filter { has($0.transfer, as: $0.id) }
+    for old in before.compactMap({ $0.showing(there) }) {
+      if let index = asked.firstIndex(where: { $0.message == old.message }) {
+        asked[index].files += old.files
+      } else {
+        asked.append(old)
+      }
+      for file in old.files { change(file.id) { $0.isInDoubt = true } }
+    }
+  }
+
+  /// Takes the files of a message that was found to be made, as sending them does.
+  /// - Returns: whether it is still in doubt, and nobody is sending or noting them.
+  mutating func claim(_ message: Asked, isMade: Bool) -> Bool {
+    guard asked.contains(message),
+      !message.files.contains(where: { self[$0.id]?.isSending == true })
+    else { return false }
+    if isMade { for file in message.files { change(file.id) { $0.isSending = true } } }
+    return true
+  }
+
+  /// All files of an earlier process are there: nothing is in doubt of those that are sent or gone.
+  mutating func endRestore() {
+    let known = asked.flatMap(\.files).filter { file in
+      !has(file.transfer, as: file.id) || self[file.id]?.isSent == true
+    }
+    for message in asked where message.files.allSatisfy(known.contains) {
+      if message.files.contains(where: { self[$0.id]?.isSent == true }) { noteTold(message) }
+    }
+    settle(known)
+  }
+
+  /// A message is told that may be one of those the last send left to be done.
+  mutating func noteTold(_ message: Asked) {
+    guard unfinished?.shows(message) == true else { return }
+    let files = Set(message.files.map { ExactString($0.id) })
+    unfinished?.sent += 1
+    unfinished?.files.removeAll(where: files.contains)
+  }
+
+  /// Messages of the last send of which nobody can tell whether they are told.
+  var unfinishedDoubts: Int {
+    asked.count { message in
+      unfinished?.shows(message) == true
+        && message.files.contains { self[$0.id]?.isSending != true }
     }
   }
 

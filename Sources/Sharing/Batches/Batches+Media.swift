@@ -43,12 +43,8 @@ extension Batches {
     _ = try settings.told
     try await settleDoubts(of: settings, messages: &messages)
     let isFound = !messages.isEmpty
-    let picked = try pick(
-      request.files,
-      request.isSplit ? request.kind : nil,
-      of: id,
-      orNone: isFound
-    )
+    let kind = request.isSplit ? request.kind : nil
+    let picked = try pick(request.files, kind, of: id, orNone: isFound)
     let stored = await engine.snapshots(of: picked.map(\.transfer)).compactMapValues(\.result)
     var sent: Set<TransferID> = []
     var inDoubt: Set<TransferID> = []
@@ -59,13 +55,15 @@ extension Batches {
       }
     }
     var told = try change(id) { batch in
-      batch.unfinished.flatMap { $0.means(request, picked, isFound) ? $0.sent : nil } ?? 0
+      let doubts = batch.unfinishedDoubts
+      let goesOn = batch.unfinished?.means(request, picked, isFound || doubts > 0) == true
+      return goesOn ? (batch.unfinished?.sent ?? 0) + doubts : 0
     }
     for planned in try plan(request, picked, stored, settings, told: told) {
       let message = planned.without { !isThere($0, in: id) }
       if message.files.isEmpty { continue }
       let asked = message.asked(atMs: engine.nowMs)
-      await ask(
+      let before = await ask(
         [asked],
         of: id,
         unfinished: .init(
@@ -97,7 +95,7 @@ extension Batches {
           inDoubt.formUnion(message.files.map(\.transfer))
         } else {
           _ = try? change(id) { batch in
-            batch.settle(asked.files)
+            batch.withdraw(asked.files, before: before)
             keep(batch)
           }
         }
@@ -108,7 +106,7 @@ extension Batches {
       batch.unfinished = nil
       keep(batch)
     }
-    if request.files == nil { try checkDoubts(of: id) }
+    if request.files == nil { try checkDoubts(of: id, kind) }
   }
 
   /// A message that is to be sent, with the files it shows.
@@ -214,15 +212,15 @@ extension MediaRequest {
 }
 
 extension Batch.Unfinished {
-  /// Whether a request is the one that was left unfinished: it has files of it, or has just found a
-  /// message of it.
+  /// Whether a request is the one that was left unfinished: it has files of it, or a message of it
+  /// was just found, or is in doubt.
   fileprivate func means(
     _ request: MediaRequest,
     _ picked: [Batch.File],
-    _ isFound: Bool
+    _ isKnown: Bool
   ) -> Bool {
     let files = Set(files)
     return caption == request.caption && muid == request.muid
-      && (isFound || picked.contains { files.contains(ExactString($0.id)) })
+      && (isKnown || picked.contains { files.contains(ExactString($0.id)) })
   }
 }

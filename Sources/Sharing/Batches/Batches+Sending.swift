@@ -60,13 +60,15 @@ extension Batches {
         guard case .shared(let shared) = stored[file.transfer] else { return nil }
         return Told(file: file, announcement: announcement(channel, shared.file))
       }
-      await ask(told.map { $0.asked(atMs: engine.nowMs) }, of: id)
+      let before = await ask(told.map { $0.asked(atMs: engine.nowMs) }, of: id)
       let announcements = Dictionary(uniqueKeysWithValues: told.map { ($0.file.transfer, $0) })
       for file in chunk {
         var isSent = false
         var isInDoubt = false
         defer {
-          if !isInDoubt { _ = try? change(id) { $0.settle([.init(file)]) } }
+          if !isInDoubt {
+            _ = try? change(id) { $0.withdraw([.init(file)], before: isSent ? [] : before) }
+          }
           end(file, of: settings, isInDoubt ? nil : stored[file.transfer], isSent: isSent)
         }
         guard failure == nil, isThere(file, in: id), let told = announcements[file.transfer] else {
@@ -103,7 +105,9 @@ extension Batches {
           channel: announcement.channel,
           fileIDs: [announcement.fileID],
           askedMs: moment,
-          isKept: announcement.store
+          isKept: announcement.store,
+          expiresMs: announcement.ttlHours > 0
+            ? moment + announcement.ttlHours * 3_600_000 : nil
         ),
         kind: file.kind,
         files: [.init(file)]
@@ -129,7 +133,7 @@ extension Batches {
         field: "/fileIds"
       )
     }
-    if picked.isEmpty, names == nil { try checkDoubts(of: id) }
+    if picked.isEmpty, names == nil { try checkDoubts(of: id, kind) }
     guard orNone || !picked.isEmpty else {
       throw TransferError(
         .invalidArgument,
@@ -154,7 +158,7 @@ extension Batches {
     isSent: Bool
   ) {
     let isThere = (try? change(settings.id) { $0.endSending(file, isSent: isSent) }) ?? false
-    if !isThere, !isSent, let stored { delete([(settings.remote, stored)]) }
+    if !isThere, !isSent, !file.isInDoubt, let stored { delete([(settings.remote, stored)]) }
   }
 }
 

@@ -106,7 +106,12 @@ package final class Batches: Sendable {
   /// - Returns: false where the batch has no such file.
   /// - Throws: `ERR_UNKNOWN_ID`.
   package func remove(_ file: String, from id: String) throws(TransferError) -> Bool {
-    guard let removed = try change(id, { $0.remove(file) }) else { return false }
+    let removed = try change(id) { batch in
+      let removed = batch.remove(file)
+      if removed?.isInDoubt == true { keep(batch) }
+      return removed
+    }
+    guard let removed else { return false }
     let stored = removed.isUnsent ? try? engine.snapshot(of: removed.transfer) : nil
     engine.discard([removed.transfer])
     engine.poke(batch: id)
@@ -162,7 +167,13 @@ package final class Batches: Sendable {
     let (restored, orphans) = state.withLock { batches in
       var restored: [BatchSettings] = []
       for (id, record) in records where batches[id] == nil {
-        guard let batch = Batch(id: id.text, decoding: record) else { continue }
+        guard var batch = Batch(id: id.text, decoding: record) else { continue }
+        let settings = batch.settings
+        // Earlier versions kept it as it was given.
+        let given = settings.channel
+        if let channel = given.flatMap({ try? engine.channel($0, on: settings.remote) }) {
+          batch.settings.destination = .channel(channel)
+        }
         batches[id] = batch
         restored.append(batch.settings)
       }
@@ -171,6 +182,7 @@ package final class Batches: Sendable {
       where batches[file.file.batch]?.restore(file) != true {
         orphans.append(file.id)
       }
+      for settings in restored { batches[settings.id]?.endRestore() }
       return (restored, orphans)
     }
     for settings in restored { apply(settings) }

@@ -144,7 +144,7 @@ struct BatchSend: AsyncMethod {
       try await send(&messages)
     } catch {
       var error = error
-      if error.code == .publishFailed {
+      if error.code == .publishFailed || !messages.isEmpty {
         error.sent = Self.list(messages, settings, within: server.settings.pageBytes)
       }
       throw error
