@@ -77,6 +77,7 @@ class Sidecar:
         self._lines_only = "ndjson" in args
         self._last_id = 1000
         self._starting = threading.Lock()  # threads may feed streams
+        self._writing = threading.Lock()  # and must not write into what its number is next
         self._unsent = bytearray()
         self._inbox = Inbox(self.report)
         self.received = self._inbox.messages
@@ -119,8 +120,11 @@ class Sidecar:
             for body in take_messages(self._unsent, self._lines_only):
                 self._note(body)
         view = memoryview(data)
-        while view:
-            view = view[os.write(self._stdin, view) :]
+        with self._writing:
+            if self._stdin < 0:
+                raise BrokenPipeError("stdin is closed")
+            while view:
+                view = view[os.write(self._stdin, view) :]
 
     def _note(self, line: bytes) -> None:
         if len(line) > LINE_LIMIT:
@@ -183,6 +187,10 @@ class Sidecar:
     def close_stdin(self) -> None:
         if self._stdin >= 0:
             self._note(bytes(self._unsent))
+            self._let_go_of_stdin()
+
+    def _let_go_of_stdin(self) -> None:
+        with self._writing:
             os.close(self._stdin)
             self._stdin = -1
 
@@ -274,8 +282,7 @@ class Sidecar:
             self.process.kill()
             self.process.wait()
         if self._stdin >= 0:
-            os.close(self._stdin)
-            self._stdin = -1
+            self._let_go_of_stdin()
         if self._reader.ident is not None:
             self._reader.join(TIMEOUT)
         if self._stdout >= 0:
