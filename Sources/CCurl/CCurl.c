@@ -17,7 +17,7 @@
 
 // Every function used, by its name without `curl_`; types come from the header.
 #define FUNCTIONS(X)                                                                               \
-  X(global_init) X(version_info) X(easy_init) X(easy_cleanup) X(easy_reset) X(easy_pause)          \
+  X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_reset) X(easy_pause)          \
   X(easy_strerror) X(easy_setopt) X(easy_getinfo) X(multi_init) X(multi_cleanup) X(multi_setopt)   \
   X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) X(multi_wakeup)        \
   X(multi_info_read) X(share_init) X(share_setopt) X(share_cleanup) X(slist_append)                \
@@ -56,6 +56,13 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
   return 0;
 }
 
+// Large blocks of malloc begin 16 bytes into a page. There AMD's Zen 3 takes five times as long to
+// copy what is read from a file, which begins where a page does: a second of CPU for 2 GiB sent.
+static void *allocate(size_t size) {
+  size_t line = 64;
+  return size < 16 << 10 ? malloc(size) : aligned_alloc(line, (size + line - 1) / line * line);
+}
+
 static void load(void) {
   void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   if (!library) return fail(dlerror());
@@ -63,7 +70,9 @@ static void load(void) {
   *(void **)&curl.name = dlsym(library, "curl_" #name);                                            \
   if (!curl.name) return fail(dlerror());
   FUNCTIONS(FIND)
-  if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return fail("it cannot be initialised");
+  CURLcode code =
+      curl.global_init_mem(CURL_GLOBAL_DEFAULT, allocate, free, realloc, strdup, calloc);
+  if (code != CURLE_OK) return fail("it cannot be initialised");
   // The first that need not wait for a name server when a request ends early.
   if (curl.version_info(CURLVERSION_NOW)->version_num < 0x075700) fail("it is older than 7.87");
   dl_iterate_phdr(give_back, NULL);

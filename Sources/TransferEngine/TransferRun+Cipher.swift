@@ -47,7 +47,7 @@ extension TransferRun {
     guard let source else { preconditionFailure("encrypted before it was opened") }
     let buffer = UnsafeMutableRawBufferPointer.allocate(
       byteCount: Self.cipherPiece,
-      alignment: 16
+      alignment: 64
     )
     defer { buffer.deallocate() }
     var position: Int64 = 0

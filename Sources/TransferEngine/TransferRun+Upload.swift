@@ -170,7 +170,7 @@ extension TransferRun {
   ) async throws(TransferError) {
     while offset < source.size {
       let length = try await slice(of: source.size - offset)
-      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
       defer { buffer.deallocate() }
       let count = try source.read(at: offset, into: buffer)
       let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
