@@ -20,11 +20,16 @@ final class ContentHasher: Sendable {
 
   func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
-  /// Takes a range of a file; the error it ended with, if any.
-  func update(from descriptor: Int32, in range: Range<Int64>) -> TransferError? {
+  /// Takes a range of a file, and hands every piece on; the error it ended with, if any.
+  func update(
+    from descriptor: Int32,
+    in range: Range<Int64>,
+    _ body: (UnsafeRawBufferPointer) -> Void = { _ in }
+  ) -> TransferError? {
     do throws(TransferError) {
       try FileScan.forEachChunk(of: descriptor, in: range) { chunk, _ throws(TransferError) in
         update(chunk)
+        body(chunk)
       }
       return nil
     } catch {

@@ -8,6 +8,8 @@ internal import TransferModel
 final class ExchangeBytes: Sendable {
   private let source: HTTPSource?
   private let target: HTTPTarget?
+  /// Of the whole source, as far as it is sent.
+  private let digest: FrontierDigest?
   private let rates: [RateLimiter]
   private let count: (@Sendable (Int64) -> Void)?
   private let state = Mutex(State())
@@ -23,6 +25,7 @@ final class ExchangeBytes: Sendable {
   init() {
     source = nil
     target = nil
+    digest = nil
     rates = []
     count = nil
   }
@@ -32,11 +35,13 @@ final class ExchangeBytes: Sendable {
   init(
     source: HTTPSource?,
     target: HTTPTarget?,
+    digest: FrontierDigest?,
     rates: [RateLimiter],
     count: @escaping @Sendable (Int64) -> Void
   ) {
     self.source = source
     self.target = target
+    self.digest = digest
     self.rates = rates
     self.count = count
   }
@@ -81,12 +86,18 @@ final class ExchangeBytes: Sendable {
     }
   }
 
-  /// The header that carries a checksum over a request's body.
-  func header(
-    _ checksum: HTTPBodyChecksum,
-    _ request: HTTPRequest
-  ) throws(TransferError) -> HTTPHeader {
-    switch checksum {
+  /// The header that carries the checksum a request asks for over its body. The source's digest may
+  /// take in what is sent.
+  func checksum(of request: HTTPRequest) async throws(TransferError) -> HTTPHeader? {
+    if let digest {
+      if case .crc32c(let name) = request.checksum, request.body?.count == 1,
+        case .source(let part) = request.body?.first, let crc = try await digest.crc32c(of: part)
+      {
+        return HTTPHeader(name, crc.base64)
+      }
+      for case .source(let part) in request.body ?? [] { digest.read(upTo: part.upperBound) }
+    }
+    switch request.checksum {
     case .contentMD5:
       let digest = Digest(.md5)
       try forEachPiece(of: request) { digest.update($0) }
@@ -95,6 +106,8 @@ final class ExchangeBytes: Sendable {
       var crc = CRC32C()
       try forEachPiece(of: request) { crc.update($0) }
       return HTTPHeader(name, crc.base64)
+    case nil:
+      return nil
     }
   }
 

@@ -1,12 +1,14 @@
+internal import Crypto
 internal import Synchronization
 internal import TransferModel
 
-/// The digest of a file while its bytes come to be there, in whatever order: hashing follows the
-/// end of what is there without a gap.
+/// The digest of a file while its bytes come to be there, in whatever order, or are sent: hashing
+/// follows the end of what is there without a gap.
 final class FrontierDigest: Sendable {
   private let frontier: AsyncStream<Int64>.Continuation
   private let reading: Task<Result<ContentHasher, TransferError>, Never>
   private let present = Mutex(ContiguousRanges())
+  private let sums: PassingSums
 
   /// Begins at the start of a file, with `hasher` where that has taken `offset` bytes already.
   ///
@@ -24,17 +26,25 @@ final class FrontierDigest: Sendable {
     )
     self.frontier = frontier
     present.withLock { $0.add(0..<offset) }
+    let sums = PassingSums(from: offset)
+    self.sums = sums
     reading = Task(executorPreference: pool) {
-      defer { withExtendedLifetime(owner) {} }
+      defer {
+        sums.close()
+        withExtendedLifetime(owner) {}
+      }
       var hashed = offset
+      var sum: CRC32C?
       for await end in stream {
         while hashed < end {
-          if Task.isCancelled { return .failure(TransferError(.cancelled, "Stopped.")) }
-          let next = min(end, hashed + Int64(TransferRun.sliceBytes))
-          if let error = hasher.update(from: descriptor, in: hashed..<next) {
-            return .failure(error)
-          }
+          if Task.isCancelled { return .failure(.stopped) }
+          let slice = min(end, hashed + Int64(TransferRun.sliceBytes))
+          let (next, isBeginning) = sums.begin(at: hashed, upTo: slice)
+          if isBeginning { sum = CRC32C() }
+          let error = hasher.update(from: descriptor, in: hashed..<next) { sum?.update($0) }
+          if let error { return .failure(error) }
           hashed = next
+          if let whole = sum, sums.end(at: hashed, whole) { sum = nil }
           // The pool has few threads, and others wait for them.
           await Task.yield()
         }
@@ -52,6 +62,26 @@ final class FrontierDigest: Sendable {
       return present.end
     }
     frontier.yield(end)
+  }
+
+  /// Of a file that is whole, the bytes before `end` may be read.
+  func read(upTo end: Int64) { sums.raise(to: end) { frontier.yield($0) } }
+
+  /// The CRC-32C of a part of a file that is whole, found in the same pass.
+  /// - Returns: nil where the part is behind, or far ahead: then it is quicker to read it apart.
+  /// - Throws: `ERR_CANCELLED` where the task is cancelled.
+  func crc32c(of range: Range<Int64>) async throws(TransferError) -> CRC32C? {
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { waiting in
+        sums.ask(range, waiting)
+        read(upTo: range.upperBound)
+        // Cancelled before there was anything to drop.
+        if Task.isCancelled { sums.drop(range) }
+      }
+    } onCancel: {
+      sums.drop(range)
+    }
+    return try result.get()
   }
 
   /// The digest of all that is there.

@@ -95,9 +95,7 @@ final class RemoteLink: Sendable {
     retries: Int? = nil
   ) async throws(TransferError) -> HTTPResponse {
     var request = request
-    if let checksum = request.checksum {
-      request.headers.append(try bytes.header(checksum, request))
-    }
+    if let header = try await bytes.checksum(of: request) { request.headers.append(header) }
     var attempt = 1
     var isAmended = false
     var wasRepeated = false

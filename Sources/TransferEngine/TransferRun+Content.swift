@@ -77,13 +77,13 @@ extension TransferRun {
         ContentHasher(),
         on: environment.pool
       )
-      following?.add(0..<size)
     }
   }
 
   /// The sha256 of an upload's source, once all of it is read.
   func outgoingDigest() async throws(TransferError) -> String? {
     if let following {
+      following.read(upTo: outgoingSize)
       hasher = try await following.finish()
       self.following = nil
     }

@@ -94,6 +94,7 @@ extension TransferRun {
     return ExchangeBytes(
       source: outgoing,
       target: part.map { HTTPTarget(descriptor: $0.number, name: $0.targetPath) },
+      digest: spec.direction == .upload ? following : nil,
       rates: rates,
       count: { [meter, traffic, direction = spec.direction] bytes in
         meter.moved(bytes)

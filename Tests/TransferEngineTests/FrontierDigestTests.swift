@@ -1,7 +1,9 @@
 import Crypto
+import Dispatch
 import Glibc
 import LocalFiles
 import Testing
+import TransferModel
 
 @testable import TransferEngine
 
@@ -34,4 +36,101 @@ import Testing
     }
     #expect(try await following.finish().sha256Hex == expected.hex)
   }
+
+  private static let piece = 1 << 20
+  private static let content = (0..<9 * piece).map {
+    UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13)
+  }
+
+  private static func range(_ index: Int) -> Range<Int64> {
+    Int64(index * piece)..<Int64((index + 1) * piece)
+  }
+
+  private static func crc(_ index: Int) -> String {
+    var crc = CRC32C()
+    crc.update(Array(content[Int(range(index).lowerBound)..<Int(range(index).upperBound)]))
+    return crc.base64
+  }
+
+  /// What is asked of the digest of a whole file.
+  private func ofFile(
+    on pool: BlockingPool = BlockingPool(width: 2),
+    _ body: (FrontierDigest) async throws -> Void
+  ) async throws {
+    let folder = "/tmp/ferry-frontier-\(getpid())-\(RandomID.make())"
+    try #require(mkdir(folder, 0o700) == 0)
+    defer { rmdir(folder) }
+    let part = try PartFile.create(for: folder + "/f", overwrite: false)
+    defer { part.discard() }
+    try part.write(Self.content, at: 0)
+    let expected = Digest(.sha256)
+    expected.update(Self.content)
+    let following = FrontierDigest(
+      of: part.number,
+      owner: part,
+      ContentHasher(),
+      on: pool
+    )
+    try await body(following)
+    following.read(upTo: Int64(Self.content.count))
+    #expect(try await following.finish().sha256Hex == expected.hex)
+  }
+
+  @Test("parts that are sent at the same time have their checksums out of the same pass")
+  func sumsOfParts() async throws {
+    try await ofFile { following in
+      for start in stride(from: 0, through: 8, by: 3) {
+        let sums = try await withThrowingTaskGroup(of: (Int, String?).self) { group in
+          for index in start..<start + 3 {
+            group.addTask {
+              (index, try await following.crc32c(of: Self.range(index))?.base64)
+            }
+          }
+          return try await group.reduce(into: [Int: String?]()) { $0[$1.0] = $1.1 }
+        }
+        // The third is there last, and the two before it may come too late for that.
+        #expect(sums[start + 2] == Self.crc(start + 2))
+        for index in start..<start + 3 {
+          #expect([nil, Self.crc(index)].contains(sums[index] ?? nil))
+        }
+      }
+    }
+  }
+
+  @Test("a part that was passed, or is far ahead, is read apart")
+  func sumsElsewhere() async throws {
+    try await ofFile { following in
+      let first = try await following.crc32c(of: Self.range(0))
+      #expect(first?.base64 == Self.crc(0))
+      let passed = try await following.crc32c(of: Self.range(0))
+      #expect(passed == nil)
+      let far = try await following.crc32c(of: Self.range(7))
+      #expect(far == nil)
+    }
+  }
+
+  @Test("who is cancelled hears so, and the digest is whole")
+  func cancelled() async throws {
+    // Its one thread is held, so that the part is not read before.
+    let pool = BlockingPool(width: 1)
+    let gate = DispatchSemaphore(value: 0)
+    let holding = Task(executorPreference: pool) { Self.wait(for: gate) }
+    try await ofFile(on: pool) { following in
+      let task = Task { () -> TransferError? in
+        do throws(TransferError) {
+          _ = try await following.crc32c(of: Self.range(0))
+          return nil
+        } catch {
+          return error
+        }
+      }
+      task.cancel()
+      let error = await task.value
+      #expect(error?.code == .cancelled)
+      gate.signal()
+      await holding.value
+    }
+  }
+
+  private static func wait(for gate: DispatchSemaphore) { gate.wait() }
 }
