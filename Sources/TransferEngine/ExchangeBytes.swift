@@ -86,8 +86,9 @@ final class ExchangeBytes: Sendable {
     }
   }
 
-  /// The header that carries the checksum a request asks for over its body. The source's digest may
-  /// take in what is sent.
+  /// The header that carries the checksum a request asks for over its body.
+  ///
+  /// From here on the source's digest may take in what the request sends.
   func checksum(of request: HTTPRequest) async throws(TransferError) -> HTTPHeader? {
     if let digest {
       if case .crc32c(let name) = request.checksum, request.body?.count == 1,
