@@ -52,9 +52,9 @@ package struct RangeDownload<Place: DownloadPlace>: Backend {
   }
 
   /// The first range comes before the size is known; most files fit.
-  private static var firstBytes: Int64 { 1 << 20 }
+  private static var firstBytes: Int64 { 256 << 10 }
   /// Later ones: through memory, or straight to the target.
-  private static var memoryBytes: Int64 { 1 << 20 }
+  private static var memoryBytes: Int64 { 512 << 10 }
   private static var directBytes: Int64 { 8 << 20 }
   private static var maxHops: Int { 5 }
   /// A URL of the storage is good for some minutes: one that expired is asked for again.

@@ -3,7 +3,7 @@ import TransferModel
 
 /// Where the body of an answer goes: memory with a bound, or a file in large pieces.
 ///
-/// libcurl hands over at most 16 KiB at a time; gathered to 512 KiB, writing 1 GiB to a new file
+/// libcurl hands over at most 16 KiB at a time; gathered to 256 KiB, writing 1 GiB to a new file
 /// takes less than half the time.
 struct AnswerSink {
   /// Of a successful answer that goes to memory, or the first of another answer.
@@ -124,7 +124,7 @@ struct AnswerSink {
 final class SinkBuffers {
   private var free: [UnsafeMutableRawBufferPointer] = []
 
-  static let size = 512 << 10
+  static let size = 256 << 10
   private static let kept = 8
 
   func take() -> UnsafeMutableRawBufferPointer {

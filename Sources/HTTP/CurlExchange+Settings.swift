@@ -54,7 +54,7 @@ extension CurlExchange {
     switch request.sink {
     case _ where request.lane != .bulk || hasSource: 16 << 10
     case .beginning: 64 << 10
-    case .memory, .target: 256 << 10
+    case .memory, .target: 128 << 10
     }
   }
 

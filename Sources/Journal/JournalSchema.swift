@@ -25,7 +25,7 @@ enum JournalSchema {
   static let connection = """
     PRAGMA busy_timeout = 1000;
     PRAGMA locking_mode = EXCLUSIVE;
-    PRAGMA cache_size = -512;
+    PRAGMA cache_size = -256;
     PRAGMA temp_store = MEMORY;
     """
 

@@ -19,7 +19,7 @@ struct TransferRecord {
   /// Whether nobody is to find it again once it has ended.
   var isDiscarded = false
   /// What an earlier process had in hand.
-  var kept: RunState?
+  @Rare var kept: RunState?
   var run: TransferRun?
   /// What it takes of the engine's room, from its start until its end or its pause is told.
   var room = Room.none
@@ -34,7 +34,7 @@ struct TransferRecord {
   /// Whether nobody has gone on with it for so long that nobody will.
   var isAbandoned = false
   var result: TransferResult?
-  var error: TransferError?
+  @Rare var error: TransferError?
 
   /// A slot while it moves bytes; after that one of the places for those that are confirmed.
   enum Room { case none, slot, confirming }

@@ -7,7 +7,7 @@ internal import TransferModel
 extension TransferRun {
   /// Little enough that a piece and what it makes stay in the processor's own cache, and that the
   /// allocator keeps the memory at hand.
-  static let cipherPiece = 128 << 10
+  static let cipherPiece = 64 << 10
 
   /// Puts the source's ciphertext in its place: a file of ours that has no name.
   func encryptSource(with cipher: ContentCipher) async throws(TransferError) -> OutgoingContent {

@@ -84,7 +84,7 @@ func serve(_ options: Arguments.ServeOptions) -> Never {
   // First of all: from here on nothing but the protocol reaches stdout.
   let (input, output) = StandardStreams.takeOver()
   // Memory stays flat whatever was in flight before: large blocks go back when they are free.
-  clinux_bound_malloc(2, 256 << 10)
+  clinux_bound_malloc(2, 128 << 10)
   let log = log(options)
   if isTerminal {
     tell("reading JSON-RPC requests from this terminal, one per line; Ctrl-D ends.")
