@@ -189,6 +189,11 @@ class Talker:
                 self.buffer = rest
                 return [bytes(line) for line in whole]
 
+    def wait_for(self, words: bytes) -> None:
+        """Passes over lines up to one with these words."""
+        while not any(words in line for line in self.lines()):
+            pass
+
     def reply(self, data: bytes) -> bytes:
         """Writes one request and waits for its answer; events are passed over."""
         write_all(self.input, data)

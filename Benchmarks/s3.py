@@ -10,7 +10,19 @@ from functools import partial
 from pathlib import Path
 
 import s3_peers as peers
-from harness import FERRY, MIB, Lab, Measure, Row, Series, Talker, ping, request, timed
+from harness import (
+    FERRY,
+    MIB,
+    Lab,
+    Measure,
+    Row,
+    Series,
+    Talker,
+    ping,
+    request,
+    timed,
+    write_all,
+)
 from s3_peers import Command, Cost, Load, NullServer, Task
 
 TITLE = "S3, beside a null server"
@@ -37,6 +49,8 @@ def series(lab: Lab) -> Iterator[Series]:
         yield from sparse(lab, folder, memory)
     with lab.folder() as folder:
         yield from many(lab, folder)
+    with lab.folder() as folder:
+        yield cancels(lab, folder)
 
 
 def loads(lab: Lab) -> list[Load]:
@@ -313,6 +327,35 @@ def many(lab: Lab, folder: Path) -> Iterator[Series]:
         [Row(f"S3 peak memory, up, {count:,} × 1 KiB", most, (), CEILING, "absolute")],
         rounds=1,
         note="VmHWM",
+    )
+
+
+def cancels(lab: Lab, folder: Path) -> Series:
+    """From the request to cancel a large upload under way to the event that all of it is gone."""
+    source = folder / "sparse"
+    with source.open("wb") as file:
+        file.truncate(20 << 30)
+    asked = request(1, "object/put", ref="x", path=str(source), transferId="t", detach=True)
+    load = Load(((1, 20 << 30),), connections=peers.PARTS)
+
+    def cancel(_: int) -> float:
+        with NullServer() as server, serve(folder, server.url, load) as ferry:
+            write_all(ferry.input, asked)
+            ferry.wait_for(b'"method":"progress"')
+            return timed(lambda: cancelled(ferry))
+
+    def cancelled(ferry: Talker) -> None:
+        write_all(ferry.input, request(2, "transfer/cancel", transferId="t"))
+        ferry.wait_for(b'"method":"cancelled"')
+
+    title = "S3 up, a file cancelled at full speed"
+    return Series(
+        title,
+        "ms",
+        {"ferry": cancel},
+        [Row(title, "ferry", (), 10, "absolute")],
+        rounds=lab.scaled(9, 1),
+        note="its four requests ended, its upload aborted on the server, its end written down",
     )
 
 
