@@ -52,9 +52,11 @@ package struct RangeDownload<Place: DownloadPlace>: Backend {
   }
 
   /// The first range comes before the size is known; most files fit.
-  private static var firstBytes: Int64 { 256 << 10 }
-  /// Later ones: through memory, or straight to the target.
-  private static var memoryBytes: Int64 { 512 << 10 }
+  private static var firstBytes: Int64 { 512 << 10 }
+  /// Later ones: through memory, where they are beside what was decrypted of them, or straight to the
+  /// target.
+  private static var encryptedBytes: Int64 { 512 << 10 }
+  private static var memoryBytes: Int64 { 1 << 20 }
   private static var directBytes: Int64 { 8 << 20 }
   private static var maxHops: Int { 5 }
   /// A URL of the storage is good for some minutes: one that expired is asked for again.
@@ -116,7 +118,9 @@ package struct RangeDownload<Place: DownloadPlace>: Backend {
       stage = .ask
       return next()
     }
-    let length = min(size - done, isDirect ? Self.directBytes : Self.memoryBytes)
+    let most =
+      isDirect ? Self.directBytes : cipher == nil ? Self.memoryBytes : Self.encryptedBytes
+    let length = min(size - done, most)
     let sink: HTTPSinkKind =
       isDirect
       ? .target(offset: done, length: length) : .memory(limit: Int(length))

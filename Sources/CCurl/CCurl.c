@@ -56,11 +56,11 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
   return 0;
 }
 
-// Large blocks of malloc begin 16 bytes into a page. There AMD's Zen 3 takes five times as long to
-// copy what is read from a file, which begins where a page does: a second of CPU for 2 GiB sent.
+// Blocks that malloc maps begin 16 bytes into a page. There AMD's Zen 3 takes five times as long to
+// copy what is read from a file, which begins where a page does: 0.4 s of CPU for each GiB sent.
 static void *allocate(size_t size) {
-  size_t line = 64;
-  return size < 16 << 10 ? malloc(size) : aligned_alloc(line, (size + line - 1) / line * line);
+  const size_t mapped = 128 << 10, line = 64;
+  return size < mapped ? malloc(size) : aligned_alloc(line, (size + line - 1) / line * line);
 }
 
 static void load(void) {

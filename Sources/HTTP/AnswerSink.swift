@@ -3,8 +3,8 @@ import TransferModel
 
 /// Where the body of an answer goes: memory with a bound, or a file in large pieces.
 ///
-/// libcurl hands over at most 16 KiB at a time; gathered to 256 KiB, writing 1 GiB to a new file
-/// takes less than half the time.
+/// libcurl hands over at most 16 KiB at a time; gathered to 512 KiB, writing 1 GiB to a new file
+/// takes less than half the time, to 256 KiB as well.
 struct AnswerSink {
   /// Of a successful answer that goes to memory, or the first of another answer.
   private(set) var body: [UInt8] = []

@@ -150,7 +150,7 @@ struct EngineState {
     settledOrder.append((id, endNumber))
     lastEnds[id] = endNumber
     // Cut in steps, so that each end costs the same however many are kept.
-    guard settledOrder.count > Self.settledLimit + 64 else { return [] }
+    guard settledOrder.count > Self.settledLimit + 128 else { return [] }
     settledOrder.removeAll { lastEnds[$0.id] != $0.number }
     let surplus = settledOrder.count - Self.settledLimit
     guard surplus > 0 else { return [] }

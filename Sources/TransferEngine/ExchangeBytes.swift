@@ -10,9 +10,17 @@ final class ExchangeBytes: Sendable {
   private let target: HTTPTarget?
   /// Of the whole source, as far as it is sent.
   private let digest: FrontierDigest?
+  /// Of the whole source, where it was read before it is sent.
+  private let whole: Sum?
   private let rates: [RateLimiter]
   private let count: (@Sendable (Int64) -> Void)?
   private let state = Mutex(State())
+
+  /// The checksum of a range of the source.
+  struct Sum {
+    let range: Range<Int64>
+    let crc32c: CRC32C
+  }
 
   private struct State {
     /// Moved by the present attempt.
@@ -26,6 +34,7 @@ final class ExchangeBytes: Sendable {
     source = nil
     target = nil
     digest = nil
+    whole = nil
     rates = []
     count = nil
   }
@@ -36,12 +45,14 @@ final class ExchangeBytes: Sendable {
     source: HTTPSource?,
     target: HTTPTarget?,
     digest: FrontierDigest?,
+    whole: Sum?,
     rates: [RateLimiter],
     count: @escaping @Sendable (Int64) -> Void
   ) {
     self.source = source
     self.target = target
     self.digest = digest
+    self.whole = whole
     self.rates = rates
     self.count = count
   }
@@ -90,14 +101,12 @@ final class ExchangeBytes: Sendable {
   ///
   /// From here on the source's digest may take in what the request sends.
   func checksum(of request: HTTPRequest) async throws(TransferError) -> HTTPHeader? {
-    if let digest {
-      if case .crc32c(let name) = request.checksum, request.body?.count == 1,
-        case .source(let part) = request.body?.first, let crc = try await digest.crc32c(of: part)
-      {
-        return HTTPHeader(name, crc.base64)
-      }
-      for case .source(let part) in request.body ?? [] { digest.read(upTo: part.upperBound) }
+    if case .crc32c(let name) = request.checksum, request.body?.count == 1,
+      case .source(let part) = request.body?.first, let crc = try await sum(of: part)
+    {
+      return HTTPHeader(name, crc.base64)
     }
+    for case .source(let part) in request.body ?? [] { digest?.read(upTo: part.upperBound) }
     switch request.checksum {
     case .contentMD5:
       let digest = Digest(.md5)
@@ -110,6 +119,12 @@ final class ExchangeBytes: Sendable {
     case nil:
       return nil
     }
+  }
+
+  /// The CRC-32C of a part of the source that comes out of a reading for something else.
+  private func sum(of part: Range<Int64>) async throws(TransferError) -> CRC32C? {
+    if let whole, whole.range == part { return whole.crc32c }
+    return try await digest?.crc32c(of: part)
   }
 
   private func forEachPiece(

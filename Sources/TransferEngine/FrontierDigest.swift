@@ -68,18 +68,19 @@ final class FrontierDigest: Sendable {
   func read(upTo end: Int64) { sums.raise(to: end) { frontier.yield($0) } }
 
   /// The CRC-32C of a part of a file that is whole, found in the same pass.
-  /// - Returns: nil where the part is behind, or far ahead: then it is quicker to read it apart.
+  /// - Returns: nil where the part is behind, long or far ahead: then it is quicker to read it apart.
   /// - Throws: `ERR_CANCELLED` where the task is cancelled.
   func crc32c(of range: Range<Int64>) async throws(TransferError) -> CRC32C? {
+    let id = sums.newID()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { waiting in
-        sums.ask(range, waiting)
+        sums.ask(id, range, waiting)
         read(upTo: range.upperBound)
         // Cancelled before there was anything to drop.
-        if Task.isCancelled { sums.drop(range) }
+        if Task.isCancelled { sums.drop(id) }
       }
     } onCancel: {
-      sums.drop(range)
+      sums.drop(id)
     }
     return try result.get()
   }

@@ -14,6 +14,9 @@ extension TransferRun {
     let part = try PartFile.create(for: environment.temporaryPath(), overwrite: false)
     let encryptor = cipher.encryptor()
     var written: Int64 = 0
+    // Of the plain content, while that is the source.
+    following?.read(upTo: outgoingSize)
+    wholeSum = nil
     func keep(_ ciphertext: [UInt8]) throws(TransferError) {
       try part.write(ciphertext, at: written)
       written += Int64(ciphertext.count)
@@ -26,6 +29,7 @@ extension TransferRun {
       throw TransferError(.encryptionFailed, "The content cannot be encrypted: \(error.words).")
     }
     try keep(rest)
+    try await finishFollowing()
     try source?.verifyUnchanged()
     source = try SourceFile.open(part.path)
     heldSource = nil

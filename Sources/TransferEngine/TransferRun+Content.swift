@@ -55,7 +55,7 @@ extension TransferRun {
     )
   }
 
-  private var outgoingSize: Int64 {
+  var outgoingSize: Int64 {
     if let source { return source.size }
     if case .bytes(let bytes) = spec.source { return Int64(bytes.count) }
     return 0
@@ -63,13 +63,14 @@ extension TransferRun {
 
   private func hashOutgoing(_ size: Int64) async throws(TransferError) {
     guard let source, heldSource == nil else {
-      hasher = ContentHasher()
+      hasher = ContentHasher(crc32c: true)
       if case .bytes(let bytes) = spec.source { hasher?.update(bytes) }
       if let heldSource { hasher?.update(heldSource) }
-      return
+      return keepSum(size)
     }
     if size <= Self.hashedFirstLimit {
-      hasher = try await hash(of: source.number, upTo: size)
+      hasher = try await hash(of: source.number, upTo: size, crc32c: true)
+      keepSum(size)
     } else {
       following = FrontierDigest(
         of: source.number,
@@ -80,14 +81,24 @@ extension TransferRun {
     }
   }
 
-  /// The sha256 of an upload's source, once all of it is read.
+  /// A request that sends all of it may want its checksum.
+  private func keepSum(_ size: Int64) {
+    wholeSum = hasher?.crc32c.map { ExchangeBytes.Sum(range: 0..<size, crc32c: $0) }
+  }
+
+  /// The sha256 of an upload's source, once all of it is read; nil where it changed meanwhile.
   func outgoingDigest() async throws(TransferError) -> String? {
-    if let following {
-      following.read(upTo: outgoingSize)
-      hasher = try await following.finish()
-      self.following = nil
-    }
-    return hasher?.sha256Hex
+    if following == nil { return hasher?.sha256Hex }
+    try await finishFollowing()
+    // It is stored already; what was read after that may be something else.
+    return (try? source?.verifyUnchanged()) == nil ? nil : hasher?.sha256Hex
+  }
+
+  func finishFollowing() async throws(TransferError) {
+    guard let following else { return }
+    following.read(upTo: outgoingSize)
+    hasher = try await following.finish()
+    self.following = nil
   }
 
   /// Writes what the host brings to a file that has no name, since a remote wants to know the

@@ -95,6 +95,7 @@ extension TransferRun {
       source: outgoing,
       target: part.map { HTTPTarget(descriptor: $0.number, name: $0.targetPath) },
       digest: spec.direction == .upload ? following : nil,
+      whole: wholeSum,
       rates: rates,
       count: { [meter, traffic, direction = spec.direction] bytes in
         meter.moved(bytes)

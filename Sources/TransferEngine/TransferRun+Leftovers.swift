@@ -106,6 +106,7 @@ extension TransferRun {
   func drop() {
     source = nil
     heldSource = nil
+    wholeSum = nil
     staging?.discard()
     staging = nil
     content = nil

@@ -31,6 +31,8 @@ actor TransferRun {
   var source: SourceFile?
   /// All of a small source, read once to be hashed, checked and sent.
   var heldSource: [UInt8]?
+  /// Of all that is sent, where it was read before.
+  var wholeSum: ExchangeBytes.Sum?
   var staging: Staging?
   /// A piece of a stream that is taken and not yet paid for.
   var pending: [UInt8]?
@@ -295,10 +297,11 @@ actor TransferRun {
     of descriptor: Int32,
     upTo size: Int64,
     md5: Bool = false,
+    crc32c: Bool = false,
     isNeeded: Bool = false
   ) async throws(TransferError) -> ContentHasher? {
     guard spec.computesDigest || isNeeded else { return nil }
-    let hasher = ContentHasher(md5: md5)
+    let hasher = ContentHasher(md5: md5, crc32c: crc32c)
     var hashed: Int64 = 0
     while hashed < size {
       try stopIfAsked()

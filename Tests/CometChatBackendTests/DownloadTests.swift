@@ -118,9 +118,9 @@ struct DownloadTests {
     let beginning = HTTPResponse(
       status: 206,
       headers: [
-        HTTPHeader("Content-Range", "bytes 0-262143/2097152"), HTTPHeader("ETag", "\"e\""),
+        HTTPHeader("Content-Range", "bytes 0-524287/2097152"), HTTPHeader("ETag", "\"e\""),
       ],
-      body: [UInt8](repeating: 1, count: 256 << 10)
+      body: [UInt8](repeating: 1, count: 512 << 10)
     )
     first.receive(.answered(id: 0, beginning))
     _ = first.next()
@@ -136,6 +136,6 @@ struct DownloadTests {
     second.receive(.targetOpened(isKept: true))
     let range = try #require(second.next().request)
     #expect(range.path == "/x/2")
-    #expect(range.header("Range") == "bytes=262144-2097151")
+    #expect(range.header("Range") == "bytes=524288-2097151")
   }
 }

@@ -338,8 +338,8 @@ def test_a_download_goes_on_after_a_kill(chat: Chat, emulator: Emulator) -> None
     ranges = [s.request.headers["range"] for s in emulator.requests("blob")[seen:]]
     # What was written down last, which may be less than what came.
     assert ranges[0] in (
-        f"bytes={256 << 10}-{(256 << 10) + (8 << 20) - 1}",
-        f"bytes={(256 << 10) + (8 << 20)}-{(256 << 10) + (16 << 20) - 1}",
+        f"bytes={512 << 10}-{(512 << 10) + (8 << 20) - 1}",
+        f"bytes={(512 << 10) + (8 << 20)}-{(512 << 10) + (16 << 20) - 1}",
     )
 
 

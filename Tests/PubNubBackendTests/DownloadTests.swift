@@ -48,7 +48,7 @@ struct DownloadTests {
 
   private let MiB: Int64 = 1 << 20
   /// What is asked for before the size is known.
-  private let first: Int64 = 256 << 10
+  private let first: Int64 = 512 << 10
 
   @Test("A small file takes two requests, and the storage gets nothing of ours")
   func small() throws {
@@ -56,7 +56,7 @@ struct DownloadTests {
     var download = try begun(remote)
     let request = try #require(download.next().request)
     #expect(try remote.authorize(request, nowMs: 0).url == Self.url)
-    #expect(request.headers == [HTTPHeader("Range", "bytes=0-262143")])
+    #expect(request.headers == [HTTPHeader("Range", "bytes=0-524287")])
     download.receive(.answered(id: 0, partial(0..<5, of: 5)))
     #expect(
       download.next()

@@ -16,7 +16,9 @@ import TransferModel
     let part = try PartFile.create(for: folder + "/f", overwrite: false)
     defer { part.discard() }
     let piece = 1 << 20
-    let content = (0..<9 * piece + 17).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 11) }
+    let content = (0..<9 * piece + 17).map {
+      UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 11)
+    }
     let expected = Digest(.sha256)
     expected.update(content)
     let first = ContentHasher()
@@ -37,10 +39,15 @@ import TransferModel
     #expect(try await following.finish().sha256Hex == expected.hex)
   }
 
-  private static let piece = 1 << 20
-  private static let content = (0..<9 * piece).map {
-    UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13)
-  }
+  /// More than one slice of the reader's.
+  private static let piece = 5 << 20
+  /// A pattern that no two pieces have at the same place.
+  private static let content = {
+    let pattern = (0...1 << 20).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
+    var content: [UInt8] = []
+    while content.count < 14 * piece { content += pattern }
+    return Array(content[..<(14 * piece)])
+  }()
 
   private static func range(_ index: Int) -> Range<Int64> {
     Int64(index * piece)..<Int64((index + 1) * piece)
@@ -78,8 +85,9 @@ import TransferModel
 
   @Test("parts that are sent at the same time have their checksums out of the same pass")
   func sumsOfParts() async throws {
+    #expect(Set((0..<14).map(Self.crc)).count == 14)
     try await ofFile { following in
-      for start in stride(from: 0, through: 8, by: 3) {
+      for start in stride(from: 0, to: 12, by: 3) {
         let sums = try await withThrowingTaskGroup(of: (Int, String?).self) { group in
           for index in start..<start + 3 {
             group.addTask {
@@ -104,7 +112,7 @@ import TransferModel
       #expect(first?.base64 == Self.crc(0))
       let passed = try await following.crc32c(of: Self.range(0))
       #expect(passed == nil)
-      let far = try await following.crc32c(of: Self.range(7))
+      let far = try await following.crc32c(of: Self.range(13))
       #expect(far == nil)
     }
   }
@@ -116,21 +124,46 @@ import TransferModel
     let gate = DispatchSemaphore(value: 0)
     let holding = Task(executorPreference: pool) { Self.wait(for: gate) }
     try await ofFile(on: pool) { following in
-      let task = Task { () -> TransferError? in
-        do throws(TransferError) {
-          _ = try await following.crc32c(of: Self.range(0))
-          return nil
-        } catch {
-          return error
-        }
-      }
+      let task = Task { await sum(following) }
       task.cancel()
-      let error = await task.value
-      #expect(error?.code == .cancelled)
+      #expect(await task.value.failure?.code == .cancelled)
       gate.signal()
       await holding.value
     }
   }
 
+  @Test("a digest that nobody wants any more keeps nobody waiting")
+  func unwanted() async throws {
+    let pool = BlockingPool(width: 1)
+    let gate = DispatchSemaphore(value: 0)
+    let holding = Task(executorPreference: pool) { Self.wait(for: gate) }
+    try await ofFile { _ in
+      let file = try SourceFile.open("/proc/self/exe")
+      let following = FrontierDigest(of: file.number, owner: file, ContentHasher(), on: pool)
+      let task = Task { await sum(following, 0..<4096) }
+      following.cancel()
+      gate.signal()
+      #expect(await task.value == .success(nil))
+      await holding.value
+    }
+  }
+
+  private func sum(
+    _ following: FrontierDigest,
+    _ part: Range<Int64> = range(0)
+  ) async -> Result<CRC32C?, TransferError> {
+    do throws(TransferError) {
+      return .success(try await following.crc32c(of: part))
+    } catch {
+      return .failure(error)
+    }
+  }
+
   private static func wait(for gate: DispatchSemaphore) { gate.wait() }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    if case .failure(let error) = self { error } else { nil }
+  }
 }
