@@ -4,18 +4,20 @@ import Glibc
 import Synchronization
 import TransferModel
 
-/// The thread that owns libcurl: runs what it is given, then libcurl, then waits for either.
-final class CurlThread: Sendable {
-  /// Something to do on the thread, with its loop.
-  typealias Job = @Sendable (CurlLoop) -> Void
-
+/// The thread that owns libcurl: runs the jobs of its actor, then libcurl, then waits for either.
+final class CurlThread: SerialExecutor {
   private let userAgent: String
   private let limits: HTTPLimits
   private let state = Mutex(State())
+  /// Set when the thread starts and left alone until it has ended; only the thread, and the jobs
+  /// it runs, look at it.
+  private nonisolated(unsafe) var current: CurlLoop?
 
   private struct State {
-    var jobs: [Job] = []
+    var jobs: [UnownedJob] = []
     var cancelled: [Int] = []
+    /// Requests between their beginning and their end, which need the thread.
+    var entrants = 0
     var isRunning = false
     var isClosing = false
     /// What wakes the thread, only while it waits.
@@ -39,15 +41,35 @@ final class CurlThread: Sendable {
 
   var statistics: HTTPStatistics { state.withLock { $0.statistics } }
 
-  /// Has the thread do something; starts it where there is none.
+  /// For jobs only, which run while it is there.
+  var loop: CurlLoop {
+    guard let current else { preconditionFailure("only jobs of the thread ask for its loop") }
+    return current
+  }
+
+  /// Keeps the thread running until `leave`; starts it where there is none.
   /// - Throws: `ERR_CONFIG` without libcurl, `ERR_SHUTTING_DOWN` after `close`.
-  func run(_ job: @escaping Job) throws(TransferError) {
+  func enter() throws(TransferError) {
     // Once per process this takes some milliseconds.
     try CurlLibrary.load()
     try state.withLock { state throws(TransferError) in
       if state.isClosing { throw .closing }
       if !state.isRunning { try start() }
       state.isRunning = true
+      state.entrants += 1
+    }
+  }
+
+  func leave() {
+    state.withLock { state in
+      state.entrants -= 1
+      if state.entrants == 0, state.isClosing { Self.wake(&state) }
+    }
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    state.withLock { state in
       state.jobs.append(job)
       Self.wake(&state)
     }
@@ -56,8 +78,6 @@ final class CurlThread: Sendable {
   /// Ends a request early, if it is still under way.
   func cancel(_ id: Int) {
     state.withLock { state in
-      // Without a thread there is nothing to end.
-      guard state.isRunning else { return }
       state.cancelled.append(id)
       Self.wake(&state)
     }
@@ -90,7 +110,7 @@ final class CurlThread: Sendable {
       nil,
       { argument in
         guard let argument else { return nil }
-        Unmanaged<CurlThread>.fromOpaque(argument).takeRetainedValue().main()
+        Unmanaged<CurlThread>.fromOpaque(argument).takeRetainedValue().run()
         return nil
       },
       me.toOpaque()
@@ -105,10 +125,11 @@ final class CurlThread: Sendable {
     pthread_detach(thread)
   }
 
-  private func main() {
+  private func run() {
     clinux_name_thread("http")
     let loop = CurlLoop(userAgent: userAgent, limits: limits, before: statistics)
-    var jobs: [Job] = []
+    current = loop
+    var jobs: [UnownedJob] = []
     var cancelled: [Int] = []
     while true {
       let isClosing = state.withLock { state in
@@ -117,7 +138,7 @@ final class CurlThread: Sendable {
         swap(&state.cancelled, &cancelled)
         return state.isClosing
       }
-      for job in jobs { job(loop) }
+      for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
       for id in cancelled { loop.cancel(id) }
       jobs.removeAll(keepingCapacity: true)
       cancelled.removeAll(keepingCapacity: true)
@@ -139,8 +160,9 @@ final class CurlThread: Sendable {
     state.withLock { state in
       state.statistics = loop.statistics
       guard state.jobs.isEmpty, state.cancelled.isEmpty else { return .again }
-      if loop.isIdle, state.isClosing || loop.isIdleForLong {
+      if state.entrants == 0, state.isClosing || loop.isIdleForLong {
         // From here on another thread may be started.
+        current = nil
         state.isRunning = false
         state.statistics.connectionsOpen = 0
         defer { state.whenEnded = [] }

@@ -1,14 +1,13 @@
-import Synchronization
 package import TransferModel
 
-/// Sends HTTP/1.1 requests over libcurl's multi interface, on one thread.
+/// Sends HTTP/1.1 requests over libcurl's multi interface, on one thread that is this actor's.
 ///
 /// Everything of libcurl and every callback runs on that thread, which starts with the first
 /// request, ends after half a minute without one, and starts again. One client serves a process:
 /// its connections, TLS sessions and limits are shared by all remotes.
-package final class HTTPClient: Sendable {
-  private let thread: CurlThread
-  private let lastID = Atomic(0)
+package actor HTTPClient {
+  private nonisolated let thread: CurlThread
+  private var lastID = 0
 
   /// A client that has done nothing yet.
   /// - Parameters:
@@ -20,8 +19,13 @@ package final class HTTPClient: Sendable {
 
   deinit { thread.close() }
 
+  /// The thread that libcurl has.
+  package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    thread.asUnownedSerialExecutor()
+  }
+
   /// What was done and is held now, at most one turn of the thread old.
-  package var statistics: HTTPStatistics { thread.statistics }
+  package nonisolated var statistics: HTTPStatistics { thread.statistics }
 
   /// Asks, and waits for the whole answer; an answer of any status is a success here.
   ///
@@ -34,43 +38,46 @@ package final class HTTPClient: Sendable {
   ///   cannot be used, `ERR_FILE_CHANGED` and other file codes for source and target,
   ///   `ERR_INVALID_ARGUMENT` for a request that cannot be written, `ERR_CANCELLED`,
   ///   `ERR_SHUTTING_DOWN`.
-  package func send(
+  package nonisolated func send(
     _ request: HTTPRequest,
     with traffic: HTTPTraffic = HTTPTraffic()
   ) async throws(TransferError) -> HTTPResponse {
-    if Task.isCancelled { throw .cancelledRequest }
-    let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        do throws(TransferError) {
-          try thread.run { Self.begin(id, request, traffic, on: $0, continuation) }
-          // Cancelled before there was anything to end.
-          if Task.isCancelled { thread.cancel(id) }
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
-      }
-    } onCancel: {
-      thread.cancel(id)
-    }
-    return try result.get()
+    try thread.enter()
+    defer { thread.leave() }
+    return try await perform(request, traffic)
   }
 
   /// Refuses what is to come, fails what is under way with `ERR_SHUTTING_DOWN`, and returns when
   /// the thread and its connections are gone.
-  package func close() async {
+  package nonisolated func close() async {
     await withCheckedContinuation { continuation in
       thread.close { continuation.resume() }
     }
   }
 
-  private static func begin(
+  private func perform(
+    _ request: HTTPRequest,
+    _ traffic: HTTPTraffic
+  ) async throws(TransferError) -> HTTPResponse {
+    if Task.isCancelled { throw .cancelledRequest }
+    lastID += 1
+    let id = lastID
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { begin(id, request, traffic, $0) }
+    } onCancel: {
+      // Looked at after this job, so never before the request has begun.
+      thread.cancel(id)
+    }
+    return try result.get()
+  }
+
+  private func begin(
     _ id: Int,
     _ request: HTTPRequest,
     _ traffic: HTTPTraffic,
-    on loop: CurlLoop,
     _ continuation: CheckedContinuation<CurlExchange.Outcome, Never>
   ) {
+    let loop = thread.loop
     do throws(TransferError) {
       let exchange = try CurlExchange(id: id, request: request, traffic: traffic, loop: loop)
       exchange.finished = { continuation.resume(returning: $0) }
